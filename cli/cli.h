@@ -23,7 +23,8 @@ enum {
     CLI_ACCELERATORS = 2048,
     CLI_SYNTHESIZE = 4096,
     CLI_VSIM = 8192,
-    CLI_INVERSE = 16384
+    CLI_INVERSE = 16384,
+    CLI_SCHUR = 32768
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -45,7 +46,8 @@ typedef struct cli_args {
     mpk_options options;
     const char *words[CLI_WORDS_MAX]; /* what is not an option */
     int nwords;
-    const char *dense; /* method of a dense solve, "off": none */
+    const char *dense;     /* method of a dense solve, "off": none */
+    const char *variables; /* of schur */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
     const char *strategies, *orderings, *blocks, *levels, *scalar;   /* lists of stats */
     const char *backend;                                             /* of solve */
@@ -192,6 +194,7 @@ int cmd_solve(cli_args *args);
 int cmd_analyse(cli_args *args);
 int cmd_inertia(cli_args *args);
 int cmd_inverse(cli_args *args);
+int cmd_schur(cli_args *args);
 int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);

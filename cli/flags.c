@@ -7,14 +7,15 @@
 #include <string.h>
 
 #define ALL                                                                                        \
-    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_INFO | CLI_GENERATE | CLI_CONVERT | \
-     CLI_STATS)
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_INFO | CLI_GENERATE |   \
+     CLI_CONVERT | CLI_STATS)
 #define READ                                                                                       \
-    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_INFO | CLI_CONVERT | CLI_STATS)
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_INFO | CLI_CONVERT |    \
+     CLI_STATS)
 #define ORDER (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA)
 #define FACTOR (CLI_SOLVE | CLI_INERTIA)
-#define DIRECT (ORDER | CLI_INVERSE)
-#define PIVOTS (FACTOR | CLI_INVERSE)
+#define DIRECT (ORDER | CLI_INVERSE | CLI_SCHUR)
+#define PIVOTS (FACTOR | CLI_INVERSE | CLI_SCHUR)
 #define BLOCKS (CLI_SOLVE | CLI_ANALYSE)
 #define AT(field) offsetof(cli_args, field)
 
@@ -31,6 +32,10 @@ const cli_flag cli_flags[] = {
      "write the entries: .mtx, the diagonal also .npy, each also .gz or .xz"},
     {"output", 'o', CLI_MATRIX, CLI_GENERATE | CLI_CONVERT, AT(output), "FILE",
      "write to FILE: .mtx, .rb, .npy, each also .gz or .xz"},
+    {"variables", 0, CLI_STRING, CLI_SCHUR, AT(variables), "WHICH",
+     "the outer variables: last:K, first:K, or a file of rows, counted from 1"},
+    {"output", 'o', CLI_VECTORS, CLI_SCHUR, AT(output), "S",
+     "write S: .mtx, .npy, each also .gz or .xz; without it to standard output"},
     {"method", 0, CLI_OPTION, ORDER, 0, "NAME", NULL},
     {"no-direct", 0, CLI_OPTION_OFF, CLI_SOLVE, 0, NULL,
      "not directly, but by incomplete factorizations until one converges (--direct off)"},
@@ -39,10 +44,10 @@ const cli_flag cli_flags[] = {
     {"max-iterations", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"refine", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"condition", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
-    {"device", 0, CLI_OPTION, ORDER | CLI_BENCH, 0, "WHERE", NULL},
+    {"device", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_BENCH, 0, "WHERE", NULL},
     {"threads", 0, CLI_OPTION, DIRECT | CLI_STATS | CLI_BENCH, 0, "N", NULL},
     {"memory-limit", 0, CLI_OPTION_BYTES, DIRECT | CLI_STATS, 0, "BYTES", NULL},
-    {"plot", 0, CLI_PICTURE, DIRECT | CLI_INFO, AT(plot), "FILE",
+    {"plot", 0, CLI_PICTURE, ORDER | CLI_INVERSE | CLI_INFO, AT(plot), "FILE",
      "draw patterns and times: .svg, .png, .pdf"},
     {"plot", 0, CLI_PICTURE, CLI_STATS, AT(plot), "FILE",
      "draw blocks and level sets: .svg, .png, .pdf"},
@@ -61,7 +66,8 @@ const cli_flag cli_flags[] = {
     {"ordering", 0, CLI_OPTION, DIRECT, 0, "NAME", NULL},
     {"ordering", 0, CLI_STRING, CLI_STATS, AT(orderings), "LIST",
      "auto, amd, nd, metis, scotch, rcm, gmc, natural"},
-    {"given-perm", 0, CLI_INPUT, DIRECT, AT(perm), "FILE", "the order for --ordering given"},
+    {"given-perm", 0, CLI_INPUT, ORDER | CLI_INVERSE, AT(perm), "FILE",
+     "the order for --ordering given"},
     {"given-blocks", 0, CLI_INPUT, BLOCKS, AT(given_blocks), "FILE",
      "where each block of --ordering given or natural begins"},
     {"given-pivots", 0, CLI_INPUT, BLOCKS, AT(given_pivots), "FILE",

@@ -21,6 +21,8 @@ static const struct command {
     {"inertia", CLI_INERTIA, cmd_inertia, "A", "count positive, negative, zero eigenvalues"},
     {"inverse", CLI_INVERSE, cmd_inverse, "A [--pattern] [-o FILE]",
      "the diagonal of A^-1, or its entries where A has some"},
+    {"schur", CLI_SCHUR, cmd_schur, "A --variables WHICH [-o S]",
+     "the Schur complement on some variables"},
     {"info", CLI_INFO, cmd_info, "A", "say what a matrix file holds"},
     {"generate", CLI_GENERATE, cmd_generate, "FAMILY [PARAMETERS] [-o FILE]", "make a test matrix"},
     {"stats", CLI_STATS, cmd_stats, "A", "what blockings of A cost, by level of fill"},

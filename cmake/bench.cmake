@@ -99,6 +99,17 @@ target_link_libraries(bench_memory PRIVATE metapack_static m)
 set_target_properties(bench_memory PROPERTIES OUTPUT_NAME memory
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 
+# Schur complements beside factorizations, and MUMPS's: bench/schur.py.
+add_executable(bench_schur EXCLUDE_FROM_ALL bench/schur.c)
+target_link_libraries(bench_schur PRIVATE metapack m)
+if(TARGET bench_mumps)
+    target_compile_definitions(bench_schur PRIVATE BENCH_MUMPS)
+    target_include_directories(bench_schur PRIVATE ${MPKI_MUMPS_INCLUDE})
+    target_link_libraries(bench_schur PRIVATE ${MPKI_DMUMPS} ${MPKI_BENCH_BLAS})
+endif()
+set_target_properties(bench_schur PROPERTIES OUTPUT_NAME schur
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+
 # The symbolic half of the methods on blocks.
 add_executable(bench_lists EXCLUDE_FROM_ALL bench/lists.c)
 target_include_directories(bench_lists PRIVATE src)

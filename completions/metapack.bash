@@ -36,6 +36,11 @@ _metapack_options() # COMMAND -> its options
                 --quiet --progress --help --ordering --given-perm --matching --scaling
                 --model-threads --accuracy --pivot-threshold --zero-tolerance --static-shift
                 --symmetry-tolerance --seed' ;;
+        schur)
+            echo '--generate --variables --output --device --threads --memory-limit --json
+                --quiet --progress --help --ordering --matching --scaling --model-threads
+                --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
+                --seed' ;;
         info)
             echo '--generate --plot --json --quiet --progress --help --symmetry-tolerance
                 --seed' ;;
@@ -156,7 +161,7 @@ _metapack_topics() # COMMANDS -> what help explains: the command knows which pag
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='solve analyse inertia inverse info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help'
+    local commands='solve analyse inertia inverse schur info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")
@@ -175,7 +180,7 @@ _metapack()
         prev='' # their value comes after "=" alone
     fi
     case $prev in
-        -b | --rhs | -o | --output | --given-perm | --given-blocks | --given-pivots | --plot | --trace | --draw | --cells | --units | \
+        -b | --rhs | -o | --output | --variables | --given-perm | --given-blocks | --given-pivots | --plot | --trace | --draw | --cells | --units | \
             --matrix | --input | --machine | --csv)
             compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$cur")

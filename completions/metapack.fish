@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # fish completion for metapack(1): commands, options, their values, families; files by fish itself.
 
-set -l commands solve analyse inertia inverse info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help
+set -l commands solve analyse inertia inverse schur info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c metapack -n "not __fish_seen_subcommand_from $commands" -l version
 complete -c metapack -n "__fish_seen_subcommand_from help" -f -a "(metapack help topics 2>/dev/null; or string split ' ' '$commands report')"
@@ -18,6 +18,8 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l output -s o -r -F
 complete -c metapack -n '__fish_seen_subcommand_from inverse' -l pattern -d 'all entries of A^-1 where A has some, not the diagonal alone'
 complete -c metapack -n '__fish_seen_subcommand_from inverse' -l output -s o -r -F -d 'write the entries'
 complete -c metapack -n '__fish_seen_subcommand_from generate convert' -l output -s o -r -F -d 'write to FILE'
+complete -c metapack -n '__fish_seen_subcommand_from schur' -l variables -x -d 'the outer variables'
+complete -c metapack -n '__fish_seen_subcommand_from schur' -l output -s o -r -F -d 'write S'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia' -l method -x -a 'auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor' -d 'how A is factorized'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l no-direct -d 'not directly, but by incomplete factorizations until one converges (--direct off)'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l krylov -x -a 'auto none sqmr minres symmlq cg gmres fgmres bicgstab idr' -d 'the iterative method, with the factor as preconditioner'

@@ -164,6 +164,15 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
                 '--plot=[draw patterns and times]:FILE:_files'
                 '--force[write more than 1 GB, and to a disk that is too full]'
+        schur)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--variables=[the outer variables]:WHICH:'
+                '--output=[write S]:S:_files'
+                '-o+[write S]:S:_files'
+                '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
+                '--threads=[threads at work]:N:'
+                '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report]'
                 '-q[no report]'
@@ -176,6 +185,9 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--scaling=[scaling before the factorization, symmetric where A is]:WHEN:(off on auto)'
                 '--model-threads=[choose the ordering for a machine with this many threads]:N:'
                 '--accuracy=[most error that the check of the result may show]:E:'
+                '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
+                '--scaling=[scaling before the factorization, symmetric where A is]:WHEN:(off on auto)'
+                '--model-threads=[choose the ordering for a machine with this many threads]:N:'
                 '--pivot-threshold=[accept a pivot if the entries of L under it are at most 1/u in modulus]:U:'
                 '--zero-tolerance=[a pivot column with no entry above this times the largest of the scaled matrix is zero]:T:'
                 '--static-shift=[replace failed pivots by this times the largest entry of the scaled matrix]:E:'
@@ -353,7 +365,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
 _metapack()
 {
     local -a commands specs
-    commands=(solve analyse inertia inverse info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
+    commands=(solve analyse inertia inverse schur info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
     if ((CURRENT == 2)); then
         compadd -- $commands --help --version
         return

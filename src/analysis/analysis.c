@@ -5,6 +5,8 @@
 #include "block/block.h"
 #include "choose.h"
 
+#include <metapack/schur.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@ void mpk_analysis_destroy(mpk_analysis **handle) {
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     mpki_block_analysis_free(ctx, &an->block);
     mpki_core_free(ctx, &an->core);
+    mpki_split_free(&an->own_split);
     mpki_layout_release(&an->layout);
     mpki_values_release(&an->values);
     mpki_release(ctx, an);
@@ -33,7 +36,11 @@ void mpk_analysis_info_get(const mpk_analysis *an, mpk_analysis_info *info) {
 }
 
 void mpk_analysis_perm(const mpk_analysis *an, int32_t *perm) {
-    if (an && perm && an->n) memcpy(perm, an->perm, (size_t)an->n * sizeof *perm);
+    if (!an || !perm) return;
+    for (int32_t k = 0; k < an->n; k++)
+        perm[k] = an->split ? an->split->interior[an->perm[k]] : an->perm[k];
+    for (int32_t k = 0; an->split && k < an->split->outer; k++)
+        perm[an->n + k] = an->split->variable[k];
 }
 
 const int32_t *mpki_positions(const mpk_analysis *an) {
@@ -58,7 +65,9 @@ static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
     an->layout = mpki_layout_share(ctx, STAGE, problem->layout);
     if (problem->values)
         an->values = mpki_values_share(ctx, STAGE, problem->scalar, problem->values);
-    an->perm = MPKI_NEW(ctx, STAGE, an->n, int32_t);
+    an->split = problem->split;
+    const int64_t positions = (int64_t)an->n + mpki_split_rows(an->split);
+    an->perm = MPKI_NEW(ctx, STAGE, positions, int32_t);
     if (!an->layout || !an->perm || (problem->values && !an->values)) {
         mpk_analysis_destroy(&an);
         return NULL;
@@ -85,6 +94,9 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
                              &an->info.time_match_s);
     if (mpk_failed(status)) return status;
     an->info.ordering = choice->ordering;
+    if (an->split && options->ordering == MPK_ORDERING_AUTO)
+        status = mpki_split_order(ctx, options, graph, choice->mate, an);
+    if (mpk_failed(status)) return status;
     an->info.ordered_for = choice->for_device ? MPK_ON_CUDA : MPK_ON_CPU;
     an->info.matching = choice->mate != NULL;
     an->failing = choice->failing;
@@ -141,6 +153,17 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
     return status;
 }
 
+/* Of an interior nothing is left out: the rows below have entries in its dependent columns, too. */
+static mpk_status build_whole(mpk_context *ctx, const mpk_problem *problem,
+                              const mpk_options *options, mpk_analysis *an) {
+    char *keep = MPKI_NEW(ctx, STAGE, problem->n, char);
+    if (!keep) return mpki_failed(ctx);
+    if (problem->n) memset(keep, 1, (size_t)problem->n);
+    const mpk_status status = build(ctx, problem, options, keep, an);
+    mpki_release(ctx, keep);
+    return status;
+}
+
 mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                         const char *keep, mpk_analysis **an) {
     mpk_options full;
@@ -161,8 +184,11 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     mpk_analysis *made = create(ctx, problem, &full);
     if (!made) return mpki_failed(ctx);
-    status = mpki_on_blocks(full.method) ? mpki_block_analyse(ctx, problem, &full, made)
-                                         : build(ctx, problem, &full, keep, made);
+    if (problem->split)
+        status = build_whole(ctx, problem, &full, made);
+    else
+        status = mpki_on_blocks(full.method) ? mpki_block_analyse(ctx, problem, &full, made)
+                                             : build(ctx, problem, &full, keep, made);
     if (mpk_failed(status)) {
         mpk_analysis_destroy(&made);
         return status;
@@ -177,4 +203,77 @@ mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_o
                        mpk_analysis **an) {
     MPKI_CALM;
     return mpki_analyse(ctx, problem, options, NULL, an);
+}
+
+/* ---- of an interior -------------------------------------------------------------------------- */
+
+static const char SCHUR[] = "schur";
+
+/* The options for an interior: the direct solver on the processor. *order [out] given_perm of the
+ * interior, where the caller gave one of A */
+static mpk_status fit_interior(mpk_context *ctx, const mpk_problem *problem, int32_t count,
+                               const int32_t *variables, mpk_options *o, int32_t **order) {
+    const int32_t n = problem->n;
+    if (problem->symmetry == MPK_GENERAL)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, SCHUR, -1,
+                          "the matrix is not symmetric, and Schur complements are of matrices that "
+                          "are");
+    if (o->method != MPK_METHOD_AUTO && o->method != MPK_METHOD_LDLT)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, SCHUR, -1,
+                          "method %s has no Schur complement; ldlt has",
+                          mpk_method_name(o->method));
+    if (o->device == MPK_ON_CUDA)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, SCHUR, -1,
+                          "Schur complements are not computed on a device; device = auto or cpu "
+                          "takes the processor");
+    if (count < 0 || count > n || (count > 0 && !variables))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, SCHUR, count,
+                          "%d variables: 0 to %d, the order of A, can be given", count, n);
+    o->method = MPK_METHOD_LDLT;
+    o->device = MPK_ON_CPU;
+    if (o->ordering != MPK_ORDERING_GIVEN) return MPK_OK;
+    mpk_status status = mpki_perm_check(ctx, SCHUR, n, o->given_perm);
+    int32_t *index = MPKI_ZNEW(ctx, SCHUR, n, int32_t), next = 0;
+    *order = MPKI_NEW(ctx, SCHUR, n, int32_t);
+    if (!mpk_failed(status) && (!index || !*order)) status = mpki_failed(ctx);
+    for (int32_t k = 0; !mpk_failed(status) && k < count; k++)
+        if (variables[k] >= 0 && variables[k] < n) index[variables[k]] = -1; /* checked later */
+    for (int32_t i = 0, inner = 0; !mpk_failed(status) && i < n; i++)
+        if (index[i] == 0) index[i] = inner++;
+    for (int32_t k = 0; !mpk_failed(status) && k < n; k++)
+        if (index[o->given_perm[k]] >= 0) (*order)[next++] = index[o->given_perm[k]];
+    mpki_release(ctx, index);
+    o->given_perm = *order;
+    return status;
+}
+
+mpk_status mpk_analyse_schur(mpk_context *ctx, const mpk_problem *problem,
+                             const mpk_options *options, int32_t count, const int32_t *variables,
+                             mpk_analysis **an) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!problem || !an || *an)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, SCHUR, -1,
+                          !problem ? "the problem is NULL"
+                                   : "*an must be NULL before mpk_analyse_schur");
+    mpk_options full;
+    mpk_problem inner = {0};
+    mpki_split *split = NULL;
+    int32_t *order = NULL;
+    const double start = mpki_now_s();
+    mpk_status status = mpki_options_resolve(ctx, options, &full);
+    if (!mpk_failed(status)) status = fit_interior(ctx, problem, count, variables, &full, &order);
+    if (!mpk_failed(status))
+        status = mpki_split_make(ctx, problem, count, variables, &split, &inner);
+    if (!mpk_failed(status)) status = mpki_analyse(ctx, &inner, &full, NULL, an);
+    mpki_split_inner_free(&inner);
+    mpki_release(ctx, order);
+    if (mpk_failed(status)) {
+        mpki_split_free(&split);
+        return status;
+    }
+    (*an)->own_split = split;
+    (*an)->info.time_s = mpki_now_s() - start;
+    return status;
 }

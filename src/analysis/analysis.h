@@ -7,11 +7,14 @@
  *  Supernode s owns positions sptr[s] .. sptr[s+1]-1 (postordered: children before parents). Its
  * front has w = sptr[s+1]-sptr[s] own columns, then the m = rptr[s+1]-rptr[s] rows ridx[rptr[s]..],
  * which are positions >= sptr[s+1], increasing. Local row r of a front: r < w an own column, else
- * row ridx[rptr+r-w]. */
+ * row ridx[rptr+r-w].
+ *  Below an interior the outer rows have the positions from n on. The last supernode has no column
+ *  and all of them as rows, and every other root is its child, though it may have no row. */
 #include "../engines/interface/engine.h"
 #include "../core/core.h"
 #include "../core/scaled.h"
 #include "../problem/problem.h"
+#include "split.h"
 #include <metapack/analysis.h>
 
 /** The part of A that is factorized: all of it; or, where A is structurally singular, the entries
@@ -43,6 +46,10 @@ struct mpk_analysis {
     const int64_t *ap;
     const int32_t *ai;
     mpki_core core;
+    /* A is the interior of a Schur complement; NULL: it is all. The factor's own analyses borrow the
+     * caller's */
+    const mpki_split *split;
+    mpki_split *own_split;
     /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates.
      * MPK_GENERAL: 2 n, of columns, then of rows */
     double *scale;
@@ -52,7 +59,7 @@ struct mpk_analysis {
      * matrices. If pivots then fall to the level of rounding, refactorize equilibrated
      * (docs/design/analysis.md) */
     bool scale_far;
-    /* permutation, positions <-> problem indices */
+    /* permutation, positions <-> problem indices; outer rows come after all, in their order */
     int32_t *perm, *iperm;
     /* supernodes */
     int32_t nsuper;
@@ -171,6 +178,14 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
 /** Factor entries and flops of an ordering, by counts alone. */
 mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            double *factor_nnz, double *flops);
+
+/* ---- split_order.c ---------------------------------------------------------------------------- */
+
+/** Another order of an interior, where that promises less time: AUTO's of all A, without the outer
+ *  variables. graph, mate [in] as for mpki_symbolic(); an->perm, info.ordering [inout]
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED */
+mpk_status mpki_split_order(mpk_context *ctx, const mpk_options *options, const mpki_graph *graph,
+                            const int32_t *mate, mpk_analysis *an);
 
 /* ---- symbolic/ ------------------------------------------------------------------------------- */
 

@@ -21,18 +21,22 @@ static mpk_status check_perm(mpk_context *ctx, const mpk_analysis *an) {
 }
 
 static mpk_status check_tree(mpk_context *ctx, const mpk_analysis *an) {
+    const bool outer = mpki_split_rows(an->split) > 0; /* then the last one has no column */
     int32_t ns = an->nsuper, roots = 0;
-    REQUIRE(ns >= 0 && ns <= an->n, ns, "%d supernodes", ns);
+    REQUIRE(ns >= 0 && ns <= an->n + outer, ns, "%d supernodes", ns);
     REQUIRE(an->sptr[0] == 0 && an->sptr[ns] == an->n, ns, "sptr does not cover the columns");
     REQUIRE(an->rptr[0] == 0 && an->child_ptr[0] == 0, 0, "pointers do not start at 0");
     for (int32_t s = 0; s < ns; s++) {
-        REQUIRE(an->sptr[s] < an->sptr[s + 1], s, "supernode %d is empty", s);
+        const bool last = outer && s == ns - 1;
+        REQUIRE(last ? an->sptr[s] == an->sptr[s + 1] : an->sptr[s] < an->sptr[s + 1], s,
+                "supernode %d is empty", s);
         REQUIRE(an->rptr[s] <= an->rptr[s + 1], s, "rptr decreases at %d", s);
         REQUIRE(an->child_ptr[s] <= an->child_ptr[s + 1], s, "child_ptr decreases at %d", s);
         REQUIRE(an->parent[s] == -1 || (an->parent[s] > s && an->parent[s] < ns), s, "parent of %d",
                 s);
-        REQUIRE((an->parent[s] < 0) == (an->rptr[s] == an->rptr[s + 1]), s,
-                "supernode %d: a root has no rows below, others have", s);
+        REQUIRE(outer ? (an->parent[s] < 0) == last
+                      : (an->parent[s] < 0) == (an->rptr[s] == an->rptr[s + 1]),
+                s, "supernode %d: a root has no rows below, others have", s);
         roots += an->parent[s] < 0;
         for (int32_t q = an->child_ptr[s]; q < an->child_ptr[s + 1]; q++) {
             REQUIRE(an->child[q] >= 0 && an->child[q] < s && an->parent[an->child[q]] == s, s,
@@ -70,14 +74,16 @@ static int32_t position(const mpk_analysis *an, int32_t s, int32_t local) {
 }
 
 static mpk_status check_rows(mpk_context *ctx, const mpk_analysis *an) {
+    const int64_t positions = (int64_t)an->n + mpki_split_rows(an->split);
     for (int32_t s = 0; s < an->nsuper; s++) {
         int32_t p = an->parent[s], least = an->sptr[s + 1] - 1;
-        if (p < 0) continue;
-        REQUIRE(an->ridx[an->rptr[s]] < an->sptr[p + 1], s, "first row of %d is not its parent's",
-                s);
+        if (p < 0 || an->rptr[s] == an->rptr[s + 1]) continue;
+        const bool last = an->sptr[p] == an->sptr[p + 1];
+        REQUIRE(last || an->ridx[an->rptr[s]] < an->sptr[p + 1], s,
+                "first row of %d is not its parent's", s);
         int64_t front = an->sptr[p + 1] - an->sptr[p] + an->rptr[p + 1] - an->rptr[p];
         for (int64_t k = an->rptr[s]; k < an->rptr[s + 1]; k++) {
-            REQUIRE(an->ridx[k] > least && an->ridx[k] < an->n, s, "rows of %d", s);
+            REQUIRE(an->ridx[k] > least && an->ridx[k] < positions, s, "rows of %d", s);
             least = an->ridx[k];
             REQUIRE(an->rel[k] >= 0 && an->rel[k] < front, s, "rel of %d out of range", s);
             REQUIRE(position(an, p, an->rel[k]) == an->ridx[k], s, "rel of %d", s);
@@ -89,7 +95,8 @@ static mpk_status check_rows(mpk_context *ctx, const mpk_analysis *an) {
 /* Each entry once, at the right place, conjugated where its triangle flipped. */
 static mpk_status check_scatter(mpk_context *ctx, const mpk_analysis *an, const int32_t *column,
                                 char *seen) {
-    REQUIRE(an->scatter_ptr[0] == 0 && an->scatter_ptr[an->nsuper] == an->core.ap[an->n], 0,
+    const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
+    REQUIRE(an->scatter_ptr[0] == 0 && an->scatter_ptr[an->nsuper] == an->core.ap[an->n] + below, 0,
             "scatter does not cover the entries");
     for (int32_t s = 0; s < an->nsuper; s++) {
         int32_t w = an->sptr[s + 1] - an->sptr[s], before = 0;
@@ -98,11 +105,17 @@ static mpk_status check_scatter(mpk_context *ctx, const mpk_analysis *an, const 
             const mpki_scatter *e = &an->scatter[k];
             bool flipped = e->row < 0;
             int32_t row = flipped ? ~e->row : e->row;
-            REQUIRE(e->src >= 0 && e->src < an->nnz && !seen[e->src], s, "entry source in %d", s);
+            REQUIRE(e->src >= 0 && e->src < an->nnz + below && !seen[e->src], s,
+                    "entry source in %d", s);
             seen[e->src] = 1;
             REQUIRE(e->col >= before && e->col < w && row >= e->col && row < front, s,
                     "entry place in %d", s);
             before = e->col;
+            if (e->src >= an->nnz) {
+                REQUIRE(!flipped && position(an, s, row) == an->n + an->split->ai[e->src - an->nnz],
+                        s, "outer entry in %d", s);
+                continue;
+            }
             int32_t i = an->perm[position(an, s, row)], j = an->perm[position(an, s, e->col)];
             bool upper = i < j; /* the problem stores it as (j, i) */
             REQUIRE(an->ai[e->src] == (upper ? j : i) && column[e->src] == (upper ? i : j), s,
@@ -116,7 +129,7 @@ static mpk_status check_scatter(mpk_context *ctx, const mpk_analysis *an, const 
 mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an) {
     int32_t *first = MPKI_NEW(ctx, STAGE, an->nsuper, int32_t);
     int32_t *column = MPKI_NEW(ctx, STAGE, an->nnz, int32_t);
-    char *seen = MPKI_ZNEW(ctx, STAGE, an->nnz, char);
+    char *seen = MPKI_ZNEW(ctx, STAGE, an->nnz + mpki_split_entries(an->split), char);
     mpk_status status = first && column && seen ? MPK_OK : mpki_failed(ctx);
     for (int32_t j = 0; !mpk_failed(status) && j < an->n; j++)
         for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) column[k] = j;

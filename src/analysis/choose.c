@@ -109,6 +109,7 @@ static mpk_status match(mpki_chooser *c, const char *keep) {
 /* Will a device factorize? With device = auto where the matrix is worth it and one is there. */
 static bool for_device(const mpki_chooser *c) {
     const mpk_options *o = c->options;
+    if (c->problem->split) return false;
     if (o->device != MPK_ON_AUTO) return o->device == MPK_ON_CUDA;
     if (!mpki_worth_a_device(c->problem->nnz) || mpki_context_engine(c->ctx)) return false;
     if (mpki_device_opens(c->ctx, o->device_number)) return true;

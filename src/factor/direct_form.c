@@ -67,7 +67,8 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
                            .nnz = an->nnz,
                            .ap = an->ap,
                            .ai = an->ai,
-                           .ax = fac->ax};
+                           .ax = fac->ax,
+                           .split = an->split};
     mpk_options options = an->options;
     options.matching = matching;
     if (options.ordering == MPK_ORDERING_GIVEN) options.ordering = MPK_ORDERING_AUTO;
@@ -219,6 +220,11 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
 static mpk_status outcome(const mpk_factor *fac) {
     const mpk_factor_info *info = &fac->info;
     const int64_t zero = info->inertia.zero;
+    if (fac->broken > 0)
+        return mpki_error(fac->ctx, MPK_SINGULAR, STAGE, zero,
+                          "the interior is singular, %lld zero pivots of %d, and the matrix is not "
+                          "zero beside its kernel: there is no Schur complement",
+                          (long long)zero, fac->an->n);
     if (info->rank == MPK_RANK_STRUCTURAL)
         return mpki_error(fac->ctx, MPK_SINGULAR, STAGE, zero,
                           "structurally singular: at most %d of %d rows are independent",

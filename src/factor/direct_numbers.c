@@ -28,6 +28,7 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
     else
         status = mpki_find_scaling(ctx, an, &fac->options, fac->ax, fac->rescaled, fac->scale,
                                    &fac->size);
+    if (!mpk_failed(status)) status = mpki_scale_outer(fac);
     if (mpk_failed(status)) return status;
     const bool single = single_of(an->scalar);
     const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
@@ -67,6 +68,7 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
                               .max_front = r->max_front,
                               .threads = fac->options.threads};
     info->inertia.zero = r->zero;
+    fac->broken = r->broken;
     if (!counted) return;
     info->inertia.positive = r->positive;
     info->inertia.negative = r->negative;
@@ -78,6 +80,7 @@ mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
 }
 
 mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
+    const mpki_split *split = mpki_split_rows(an->split) ? an->split : NULL;
     return (mpki_tree_view){.n = an->n,
                             .nsuper = an->nsuper,
                             .nnz = an->nnz,
@@ -99,5 +102,8 @@ mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
                             .factor_flops = an->info.factor_flops,
                             .factor_bytes = an->info.factor_bytes,
                             .max_front = an->info.max_front,
-                            .failing = an->failing};
+                            .failing = an->failing,
+                            .outer = split ? split->outer : 0,
+                            .outer_ap = split ? split->ap : NULL,
+                            .outer_ai = split ? split->ai : NULL};
 }

@@ -61,6 +61,14 @@ static bool worth_it(const mpk_analysis *an) {
 const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                                   const mpk_options *options) {
     const mpki_engine *told = mpki_context_engine(ctx);
+    if (an && an->split && (told || (options && options->device == MPK_ON_CUDA))) {
+        mpki_error(ctx, MPK_ERR_UNSUPPORTED, "device", -1,
+                   "Schur complements are not computed on %s; %s takes the processor",
+                   told ? told->name(ctx) : "a device",
+                   told ? "a context without it" : "device = auto or cpu");
+        return NULL;
+    }
+    if (an && an->split) return &cpu;
     if (told && told->apart && options && options->device != MPK_ON_CPU) {
         mpki_error(ctx, MPK_ERR_UNSUPPORTED, "accelerator", -1,
                    "device %s is not read beside an accelerator: %s is where it computes",

@@ -97,7 +97,10 @@ struct mpk_factor {
     double *row_norm;    /* n: sums of moduli of A's rows, problem order */
     double norm_inf;     /* the largest of them */
     double size;         /* largest entry after scaling: 1, unless that is off */
-    double *scale; /* n, problem order, powers of two; MPK_GENERAL: of columns, then n of rows */
+    double *scale;  /* n, problem order, powers of two; MPK_GENERAL: of columns, then n of rows.
+                      Those of the outer rows follow */
+    int64_t broken; /* zero pivots of an interior whose Schur complement does not exist */
+    mpk_asymmetry asymmetry;        /* of an interior: that of all A, whose mean is split */
     mpki_direct *direct;            /* form direct: the engine's */
     struct mpki_block_body *blocks; /* form blocks: stages.h */
     /* form blocks, where the engine mirrors A itself: A in both triangles, that is its pattern, and
@@ -139,6 +142,13 @@ static inline int64_t mpki_scales(const mpk_analysis *an) {
     return an->symmetry == MPK_GENERAL ? 2 * (int64_t)an->n : an->n;
 }
 
+/** Entries of A_21, and of A_22, which follow those of an interior in fac->ax. */
+static inline const void *mpki_outer_values(const mpk_factor *fac, bool corner) {
+    const mpk_analysis *an = fac->an;
+    const int64_t before = an->nnz + (corner ? mpki_split_entries(an->split) : 0);
+    return (const char *)fac->ax + before * (int64_t)mpk_scalar_size(an->scalar);
+}
+
 /** The form of a method's factors. Nothing else knows which methods have which form. */
 const mpki_form *mpki_form_of(const mpk_analysis *an);
 /** The engine of a factor: the one that the context was told to use, else the one that
@@ -166,6 +176,10 @@ static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac
                          .norm_inf = fac->norm_inf,
                          .skew = mpki_skew_of(fac)};
 }
+
+/** The scaling of an interior's outer rows, after that of its columns is there: the largest entry of
+ *  A_21 in each becomes 1, or nearly so. MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_scale_outer(mpk_factor *fac);
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,
  *  or where it has none equilibration; of a general matrix, of its rows and of its columns.

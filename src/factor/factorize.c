@@ -41,6 +41,35 @@ typedef struct source {
     mpki_values *values; /* of that problem; NULL: of the one that was analysed */
 } source;
 
+/* Of an interior: all values of A, which are split. */
+static mpk_status take_split(mpk_factor *fac, const source *from) {
+    const mpk_analysis *base = fac->base;
+    const mpki_split *split = base->split;
+    mpk_context *ctx = fac->ctx;
+    const void *ax = from->ax == split->values->ax ? NULL : from->ax;
+    const bool fresh = ax || (from->values && from->values != split->values);
+    mpki_values *whole = ax ? mpki_values_new(ctx, STAGE, split->values->bytes) : NULL;
+    mpki_values *values = fresh ? mpki_values_new(ctx, STAGE, base->values->bytes)
+                                : mpki_values_share(ctx, STAGE, base->scalar, base->values);
+    const mpki_values *all = ax ? whole : from->values ? from->values : split->values;
+    mpk_status status = values && all ? MPK_OK : mpki_failed(ctx);
+    if (!mpk_failed(status) && ax)
+        status = from->take(ctx, STAGE, split->layout, base->scalar, base->symmetry, ax, whole->ax,
+                            &whole->skew);
+    if (!mpk_failed(status) && fresh) mpki_split_values(split, base->scalar, all->ax, values->ax);
+    if (!mpk_failed(status)) {
+        mpki_values_release(&fac->values);
+        fac->values = values;
+        fac->ax = values->ax;
+        fac->asymmetry = mpki_asymmetry_of(all->skew);
+        mpki_factor_norms(fac);
+        values = NULL;
+    }
+    mpki_values_release(&values);
+    mpki_values_release(&whole);
+    return status;
+}
+
 /* The values to be factorized, into fac. The array of the problem's view is recognised by its
  * address, whatever the order. */
 static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const source *from) {
@@ -48,6 +77,7 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
     mpk_context *ctx = fac->ctx;
     void *lent = NULL; /* a copy of values in a device's memory */
     bool left = false;
+    if (base->split) return take_split(fac, from);
     const void *ax = from->ax == base->values->ax ? NULL : from->ax;
     if (mpk_failed(leave_values(fac, options, ax, from->take, &left)) || left)
         return mpki_failed(ctx);
@@ -107,7 +137,7 @@ static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_optio
     fac->valid = true;
     mpk_memory_usage(ctx, NULL, &peak);
     fac->info.peak_bytes = peak - before;
-    fac->info.asymmetry = mpki_asymmetry_of(mpki_skew_of(fac));
+    fac->info.asymmetry = fac->base->split ? fac->asymmetry : mpki_asymmetry_of(mpki_skew_of(fac));
     fac->info.time_s = mpki_now_s() - start_s;
     mpki_progress(ctx, STAGE, 1);
     return status;
@@ -145,7 +175,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const source 
     fac->patience = 1;
     fac->known.zeros = -1;
     mpki_lock_init(&fac->bringing);
-    fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an), double);
+    fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an) + mpki_split_rows(an->split), double);
     fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = factorize(fac, from, options, true);
@@ -170,12 +200,13 @@ mpk_status mpk_factorize_lower(mpk_context *ctx, const mpk_analysis *an, const v
 
 /* Has the problem the pattern that was analysed, and entries of that kind? */
 static bool fits(const mpk_analysis *an, const mpk_problem *p) {
-    if (p->n != an->n || p->nnz != an->nnz || p->scalar != an->scalar ||
+    const mpki_layout *layout = an->split ? an->split->layout : an->layout;
+    if (p->n != layout->n || p->nnz != layout->nnz || p->scalar != an->scalar ||
         p->symmetry != an->symmetry || !p->values)
         return false;
-    if (p->layout == an->layout || p->n == 0) return true;
-    return !memcmp(p->ap, an->ap, ((size_t)p->n + 1) * sizeof *p->ap) &&
-           (p->nnz == 0 || !memcmp(p->ai, an->ai, (size_t)p->nnz * sizeof *p->ai));
+    if (p->layout == layout || p->n == 0) return true;
+    return !memcmp(p->ap, layout->ap, ((size_t)p->n + 1) * sizeof *p->ap) &&
+           (p->nnz == 0 || !memcmp(p->ai, layout->ai, (size_t)p->nnz * sizeof *p->ai));
 }
 
 mpk_status mpk_factorize_problem(mpk_context *ctx, const mpk_analysis *an,
@@ -267,7 +298,11 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
     if (!fac->form->get)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "get", what,
                           "a factor on blocks gives its inertia and scaling only");
-    return fac->form->get(fac, what, out);
+    const mpk_status status = fac->form->get(fac, what, out);
+    if (what == MPK_GET_PERM && fac->an->split && !mpk_failed(status))
+        for (int32_t k = 0; k < fac->an->n; k++)
+            ((int32_t *)out)[k] = fac->an->split->interior[((int32_t *)out)[k]];
+    return status;
 }
 
 void mpk_factor_block_info_get(const mpk_factor *fac, mpk_block_info *info) {

@@ -217,6 +217,7 @@ static double least_pivot(const mpk_factor *fac) {
 
 static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
     fac->engine->direct->to_zero(fac->direct, list, count);
+    if (fac->an->split) fac->broken += count; /* they have gone into the Schur complement */
     for (int w = 0; w < count; w++) {
         if (list[w].sign > 0)
             fac->info.inertia.positive--;

@@ -90,6 +90,32 @@ mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk
     return status;
 }
 
+mpk_status mpki_scale_outer(mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    const mpki_split *split = an->split;
+    const int32_t n = an->n, outer = mpki_split_rows(split);
+    const int64_t count = outer ? mpki_split_entries(split) : 0;
+    double *scale = fac->scale + n;
+    if (outer == 0) return MPK_OK;
+    double *absval = MPKI_NEW(fac->ctx, "factorize", count, double);
+    if (!absval) return mpki_failed(fac->ctx);
+    MPKI_DISPATCH(an->scalar, column_moduli)(count, mpki_outer_values(fac, false), absval);
+    for (int32_t i = 0; i < outer; i++) scale[i] = 0;
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = split->ap[j]; k < split->ap[j + 1]; k++) {
+            const double size = absval[k] * fac->scale[j];
+            if (size > scale[split->ai[k]]) scale[split->ai[k]] = size;
+        }
+    for (int32_t i = 0; i < outer; i++) {
+        const double most = single(an) ? 0x1p80 : 0x1p600; /* times size, that is in range */
+        int exponent = 0;
+        if (scale[i] > 0 && scale[i] < most && scale[i] > 1 / most) frexp(scale[i], &exponent);
+        scale[i] = ldexp(fac->size, -exponent);
+    }
+    mpki_release(fac->ctx, absval);
+    return MPK_OK;
+}
+
 /* How far apart two scalings must be to be tried both, as in the analysis; for single precision,
  * whose zero pivots are up to 5e-6. */
 static const double FAR = 1000, FAR_SINGLE = 10;

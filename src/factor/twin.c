@@ -18,6 +18,7 @@ void mpki_exchange_numbers(mpk_factor *a, mpk_factor *b) {
     SWAP(double, raised);
     SWAP(double *, scale);
     SWAP(mpki_direct *, direct);
+    SWAP(int64_t, broken);
     SWAP(mpk_factor_info, info);
     SWAP(mpki_rank_memory, known);
 #undef SWAP
@@ -45,7 +46,8 @@ mpk_factor *mpki_twin(const mpk_factor *fac) {
     other->known = (mpki_rank_memory){
         .zeros = fac->known.zeros, .tried = fac->known.tried, .core = fac->known.core};
     other->effort = fac->effort;
-    other->scale = MPKI_NEW(ctx, STAGE, fac->an->n, double);
+    other->scale =
+        MPKI_NEW(ctx, STAGE, (int64_t)fac->an->n + mpki_split_rows(fac->an->split), double);
     const mpki_tree_view tree = mpki_tree_view_of(fac->an);
     (void)fac->engine->direct->make(ctx, &tree, &other->direct); /* a failure is recorded */
     return other;

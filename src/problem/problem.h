@@ -16,6 +16,8 @@ struct mpk_problem {
     const int64_t *ap; /* n + 1 */
     const int32_t *ai; /* nnz */
     const void *ax;    /* nnz entries of `scalar` */
+    const struct mpki_split
+        *split; /* what lies below this interior (analysis/split.h); else NULL */
 };
 
 /** Set n, nnz, ap, ai and ax from layout and values. */

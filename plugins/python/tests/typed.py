@@ -46,6 +46,10 @@ def accepted() -> None:
     y, info = mp.minres(A, np.ones(2), M=mp.ildl(A, method="none"), callback=print)
     iterations: int = info.iterations
     many: NDArray[Any] = mp.ldl_batch(A[None]).solve(np.ones((1, 2)))
+    part: mp.SchurComplement = mp.schur(A + 2 * np.eye(2), [1]).refactor(A + 3 * np.eye(2))
+    inner: tuple[int, int, int] = part.inertia
+    small: NDArray[Any] = part.expand(np.ones(2), part.condense([1, 2])) + part.solve([1, 2])
+    assert part.S.shape == (1, 1) and sum(inner) == 1 and small.shape == (2,)
     dense: NDArray[Any] = mp.ldl_dense(A, tile=32).solve([1, 2])
     product: NDArray[Any] = mp.batch_gemm(A[None], A[None])
     assert x.shape == y.shape == dense.shape and (shape, nneg, len(perm)) == ((2, 2), 1, 2)

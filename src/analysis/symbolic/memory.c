@@ -67,7 +67,8 @@ mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     mpk_analysis_info *info = &an->info;
     const double entry = (double)mpk_scalar_size(an->scalar), nodes = an->nsuper + 1;
     const double factor = factor_bytes(an, entry), stack = stack_bytes(ctx, an, entry);
-    const double values = (double)an->nnz * entry; /* scaled */
+    const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
+    const double values = (double)(an->nnz + below) * entry; /* scaled */
     const double worker = (double)mpki_front_work(an->n) * entry + 12.0 * info->max_front;
     /* each node's description, pointer to its contribution, share of a task */
     const double delayed = delayed_bytes(an, factor);

@@ -58,8 +58,20 @@ static void list_children(mpk_analysis *an) {
     an->child_ptr[n] = total;
 }
 
+/* The last supernode, of the outer rows: no column, and the roots as children. */
+static void add_outer(mpk_analysis *an, int32_t outer) {
+    const int32_t last = an->nsuper - 1;
+    an->sptr[last] = an->sptr[last + 1] = an->n;
+    an->rptr[last + 1] = an->rptr[last] + outer;
+    an->flops[last] = 0;
+    an->parent[last] = -1;
+    for (int32_t s = 0; s < last; s++)
+        if (an->parent[s] < 0) an->parent[s] = last;
+}
+
 mpk_status mpki_structure_number(mpk_context *ctx, mpki_nodes *nodes, mpk_analysis *an) {
-    int32_t n = an->n, count = 0;
+    const int32_t n = an->n, outer = mpki_split_rows(an->split);
+    int32_t count = outer > 0;
     mpk_status status = MPK_OK;
     for (int32_t d = 0; d < nodes->count; d++) count += nodes->alive[d];
     an->nsuper = count;
@@ -79,6 +91,7 @@ mpk_status mpki_structure_number(mpk_context *ctx, mpki_nodes *nodes, mpk_analys
     }
     an->rptr[0] = 0;
     number_nodes(nodes, number, place, an);
+    if (outer) add_outer(an, outer);
     list_children(an);
     memcpy(old, an->perm, (size_t)n * sizeof *old);
     for (int32_t c = 0; c < n; c++) {
@@ -100,9 +113,14 @@ mpk_status mpki_structure_rows(mpk_context *ctx, const mpki_graph *graph, mpk_an
     mpki_asking asking = {ctx, "analyse", 0};
     mpk_status status = MPK_OK;
     an->ridx = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
-    if (!an->ridx || !mpki_rowset_create(ctx, STAGE, an->n, &set)) return mpki_failed(ctx);
+    if (!an->ridx || !mpki_rowset_create(ctx, STAGE, graph->n, &set)) return mpki_failed(ctx);
+    const int32_t outer = mpki_split_rows(an->split);
     for (int32_t s = 0; s < an->nsuper; s++) {
         int32_t end = an->sptr[s + 1];
+        if (outer && s == an->nsuper - 1) {
+            for (int32_t k = 0; k < outer; k++) an->ridx[an->rptr[s] + k] = an->n + k;
+            break;
+        }
         if (mpki_asks(&asking, 8 * (an->rptr[s + 1] - an->rptr[s] + end - an->sptr[s]))) {
             status = mpki_stopped(ctx, STAGE);
             break;
@@ -162,6 +180,7 @@ static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
     const int32_t *ai = an->core.ai;
     int32_t first = an->sptr[s];
     bool flip = an->symmetry == MPK_HERMITIAN;
+    const mpki_split *split = mpki_split_rows(an->split) ? an->split : NULL;
     for (int32_t c = first; c < an->sptr[s + 1]; c++) {
         int32_t v = an->perm[c];
         int64_t src = ap[v];
@@ -180,6 +199,10 @@ static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
             int32_t i = an->iperm[graph->adj[k]];
             if (i > c) an->scatter[fill++] = (mpki_scatter){src, local[i], c - first};
         }
+        if (!split) continue;
+        for (k = split->ap[v]; k < split->ap[v + 1]; k++)
+            an->scatter[fill++] =
+                (mpki_scatter){an->nnz + k, local[an->n + split->ai[k]], c - first};
     }
     return fill;
 }
@@ -209,8 +232,9 @@ mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_an
     mpk_status status = MPK_OK;
     an->rel = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
     an->scatter_ptr = MPKI_NEW(ctx, STAGE, (int64_t)an->nsuper + 1, int64_t);
-    an->scatter = MPKI_NEW(ctx, STAGE, an->nnz, mpki_scatter);
-    int32_t *local = MPKI_NEW(ctx, STAGE, an->n, int32_t);
+    const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
+    an->scatter = MPKI_NEW(ctx, STAGE, an->nnz + below, mpki_scatter);
+    int32_t *local = MPKI_NEW(ctx, STAGE, (int64_t)an->n + mpki_split_rows(an->split), int32_t);
     int64_t *upper_ptr = MPKI_NEW(ctx, STAGE, (int64_t)an->n + 1, int64_t);
     int64_t *upper = MPKI_NEW(ctx, STAGE, an->nnz, int64_t);
     if (!an->rel || !an->scatter_ptr || !an->scatter || !local || !upper_ptr || !upper) {

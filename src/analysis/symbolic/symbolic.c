@@ -14,6 +14,41 @@ static char *find_pairs(mpk_context *ctx, const mpk_analysis *an, const int32_t 
     return join;
 }
 
+mpk_status mpki_graph_below(mpk_context *ctx, const mpki_graph *graph, const mpki_split *split,
+                            mpki_graph *whole) {
+    const int32_t n = graph->n, outer = split->outer;
+    const int64_t vertices = (int64_t)n + outer, entries = split->ap[n];
+    if (vertices > INT32_MAX)
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, -1, "more than 2^31 - 1 rows");
+    *whole = (mpki_graph){
+        .n = (int32_t)vertices,
+        .xadj = MPKI_ZNEW(ctx, STAGE, vertices + 1, int64_t),
+        .adj = MPKI_NEW(ctx, STAGE, graph->xadj[n] + 2 * entries + 2 * (int64_t)outer, int32_t)};
+    if (!whole->xadj || !whole->adj) return mpki_failed(ctx);
+    int64_t *at = whole->xadj, next = 0; /* at[n + r + 1]: entries of row r, then where they go */
+    int32_t *adj = whole->adj;
+    for (int64_t k = 0; k < entries; k++) at[n + split->ai[k] + 1]++;
+    for (int32_t v = 0; v < n; v++) {
+        at[v] = next;
+        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) adj[next++] = graph->adj[k];
+        for (int64_t k = split->ap[v]; k < split->ap[v + 1]; k++) adj[next++] = n + split->ai[k];
+    }
+    at[n] = next;
+    for (int32_t r = 0; r < outer; r++) { /* after the entries: neighbours in the chain */
+        const int64_t count = at[n + r + 1];
+        at[n + r + 1] = next;
+        next += count;
+        if (r > 0) adj[next++] = n + r - 1;
+        if (r + 1 < outer) adj[next++] = n + r + 1;
+    }
+    for (int32_t v = 0; v < n; v++)
+        for (int64_t k = split->ap[v]; k < split->ap[v + 1]; k++)
+            adj[at[n + split->ai[k] + 1]++] = v;
+    for (int32_t r = 1; r <= outer; r++) /* past the neighbours, to the end of the row */
+        at[n + r] += (r > 1) + (r < outer);
+    return MPK_OK;
+}
+
 /* What the supernodes will take and do. */
 static mpk_status predict(mpk_context *ctx, mpk_analysis *an) {
     mpk_analysis_info *info = &an->info;
@@ -61,14 +96,15 @@ static bool dissected(mpk_ordering ordering) {
 
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
                                  const int32_t *mate, const mpki_relax *relax) {
-    int32_t n = an->n;
-    mpki_graph built = {0};
+    const int32_t n = an->n, outer = mpki_split_rows(an->split);
+    const int64_t positions = (int64_t)n + outer;
+    mpki_graph built = {0}, below = {0};
     mpki_nodes nodes = {0};
     char *join = NULL;
     mpk_status status = MPK_OK;
-    int32_t *parent = MPKI_NEW(ctx, STAGE, n, int32_t);
-    int32_t *count = MPKI_NEW(ctx, STAGE, n, int32_t);
-    if (!an->iperm) an->iperm = MPKI_NEW(ctx, STAGE, n, int32_t);
+    int32_t *parent = MPKI_NEW(ctx, STAGE, positions, int32_t);
+    int32_t *count = MPKI_NEW(ctx, STAGE, positions, int32_t);
+    if (!an->iperm) an->iperm = MPKI_NEW(ctx, STAGE, positions, int32_t);
     if (!parent || !count || !an->iperm) {
         status = mpki_failed(ctx);
         goto done;
@@ -76,9 +112,14 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
     if (!given && mpk_failed(status = mpki_graph_build(ctx, n, an->ap, an->ai, NULL, NULL, &built)))
         goto done;
     const mpki_graph *graph = given ? given : &built;
-    for (int32_t k = 0; k < n; k++) an->iperm[an->perm[k]] = k;
-    if (mpk_failed(status = mpki_elimination(ctx, graph, an->perm, an->iperm, parent, count)))
+    if (outer && mpk_failed(status = mpki_graph_below(ctx, graph, an->split, &below))) goto done;
+    const mpki_graph *whole = outer ? &below : graph;
+    for (int32_t k = n; k < positions; k++) an->perm[k] = k;
+    for (int32_t k = 0; k < positions; k++) an->iperm[an->perm[k]] = k;
+    if (mpk_failed(status = mpki_elimination(ctx, whole, an->perm, an->iperm, parent, count)))
         goto done;
+    for (int32_t k = 0; k < n; k++)
+        if (parent[k] >= n) parent[k] = -1; /* it stands below a root of the interior */
     if (mate && !(join = find_pairs(ctx, an, parent, mate))) {
         status = mpki_failed(ctx);
         goto done;
@@ -95,11 +136,12 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
     if (mpk_failed(status = predict(ctx, an))) goto done;
     if (mpk_failed(status = tree_height(ctx, an))) goto done;
     if (mpk_failed(status = check_memory(ctx, an))) goto done;
-    if (mpk_failed(status = mpki_structure_rows(ctx, graph, an))) goto done;
+    if (mpk_failed(status = mpki_structure_rows(ctx, whole, an))) goto done;
     status = mpki_structure_maps(ctx, graph, an);
 done:
     mpki_nodes_free(ctx, &nodes);
     mpki_graph_free(ctx, &built);
+    mpki_graph_free(ctx, &below);
     mpki_release(ctx, parent);
     mpki_release(ctx, count);
     mpki_release(ctx, join);

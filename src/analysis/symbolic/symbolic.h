@@ -111,6 +111,13 @@ mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const i
 double mpki_makespan_late(mpki_makespan *m, const int32_t *late);
 void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m);
 
+/** The graph of an interior with its outer rows as vertices n, n + 1, ..., each joined to the next:
+ *  so they are a chain at the end of the elimination tree, in their order, and no row of a column
+ *  before them changes. whole [out] empty before; to be freed after a failure, too. Returns MPK_OK |
+ *  MPK_ERR_MEMORY, _SIZE. */
+mpk_status mpki_graph_below(mpk_context *ctx, const mpki_graph *graph, const mpki_split *split,
+                            mpki_graph *whole);
+
 /** mpki_symbolic() with the rules of amalgamation to try. */
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                                  const int32_t *mate, const mpki_relax *relax);

@@ -36,7 +36,8 @@ typedef struct mpki_numeric_result {
     double flops;
     int64_t nnz; /* of L */
     int32_t max_front;
-    bool runaway; /* it cost more than `stop` allows and was given up: there are no numbers */
+    bool runaway;   /* it cost more than `stop` allows and was given up: there are no numbers */
+    int64_t broken; /* zero pivots with entries in the outer rows: there is no Schur complement */
 } mpki_numeric_result;
 
 /** A pivot whose smaller eigenvalue is in doubt: it may be nothing but rounding. */
@@ -101,6 +102,9 @@ typedef struct mpki_selected_done {
     int threads; /* at work */
 } mpki_selected_done;
 
+/** Which way over the outer rows of a tree. */
+typedef enum mpki_outer_part { MPKI_CONDENSE, MPKI_EXPAND } mpki_outer_part;
+
 typedef struct mpki_direct_engine {
     /** Memory for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f);
@@ -109,8 +113,10 @@ typedef struct mpki_direct_engine {
     /** Release the numbers and their work space; *f can be factorized again. */
     void (*clear)(mpki_direct *f);
     /** P S A S P^T = L D L^T; numbers of an earlier call are overwritten.
-     *  ax     [in]  nnz values, in the order of the tree's ap and ai; NULL: those taken last
-     *  scale  [in]  n powers of two, problem order: S. Must outlive the numbers; NULL with ax
+     *  ax     [in]  nnz values, in the order of the tree's ap and ai, then those of the outer rows;
+     *               NULL: those taken last
+     *  scale  [in]  n powers of two, problem order: S, then those of the outer rows. Must outlive
+     *               the numbers; NULL with ax
      *  stop   [in]  NULL: never give up
      *  result [out] what was done
      *  Returns MPK_OK (also where it was given up: result->runaway) | MPK_ERR_MEMORY, _NUMERIC,
@@ -184,6 +190,16 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED: what was asked for is undefined */
     mpk_status (*selected_inverse)(mpk_context *ctx, const mpki_direct *f,
                                    const mpki_selected_wish *wish, mpki_selected_done *done);
+    /** c := -A_21 A_11^-1 A_12 in A's scale, 2 being the tree's outer rows: its lower triangle. NULL,
+     *  and so is the next one: the engine takes no tree with outer rows.
+     *  c [out] outer columns, ldc apart */
+    void (*schur)(const mpki_direct *f, void *c, int64_t ldc);
+    /** MPKI_CONDENSE: x2 := -A_21 A_11^-1 b. MPKI_EXPAND: x := A_11^-1 (b - A_12 x2). By a solver
+     *  that was made for as many columns.
+     *  b, x [in/out] n x nrhs; x == b is allowed. x2 [in/out] outer x nrhs
+     *  Returns MPK_OK | MPK_ERR_CANCELLED */
+    mpk_status (*outer)(mpki_direct_solver *s, mpki_outer_part part, int32_t nrhs, const void *b,
+                        int64_t ldb, void *x2, int64_t ldx2, void *x, int64_t ldx);
 } mpki_direct_engine;
 
 #endif

@@ -37,6 +37,12 @@ typedef struct mpki_tree_view {
     int64_t factor_bytes; /* of the factor */
     int32_t max_front;    /* rows of the largest front */
     int32_t failing; /* pivots that a trial elimination gave up; 0: also where there was none */
+    /* Rows of a Schur complement, positions n .. n + outer - 1, below all columns: the last
+     * supernode owns none and has them all as rows. 0: none, and the next two are NULL. scatter's
+     * src from nnz on are entries of theirs */
+    int32_t outer;
+    const int64_t *outer_ap; /* n + 1: their entries by columns, problem order: nnz + k in ax */
+    const int32_t *outer_ai; /* outer_ap[n]: row, from 0 */
 } mpki_tree_view;
 
 /** A in both triangles, by rows; see problem/full.h. */

@@ -22,12 +22,13 @@ from ._krylov import KrylovInfo, bicgstab, cg, fgmres, gmres, idr, minres, sqmr,
 from ._lib import build_config, library_path, version
 from ._make import factorized, ildl, ldl, ldu, spsolve
 from ._options import keys as options
+from ._schur import SchurComplement, schur
 from ._version import __version__
 
 __all__ = [
     "ApproximateInverse", "BatchFactor", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
-    "KrylovInfo", "Slogdet", "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky",
+    "KrylovInfo", "SchurComplement", "Slogdet", "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky",
     "devices", "factorized", "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai",
-    "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "minres", "options", "read",
+    "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "minres", "options", "read", "schur",
     "solve_dense", "spsolve", "sqmr", "symmlq", "version", *_errors,
 ]  # fmt: skip

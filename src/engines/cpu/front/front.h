@@ -17,6 +17,7 @@
 typedef struct mpki_pivots {
     int64_t positive, negative, zero, two_by_two, rejected, perturbed;
     double max_d, min_d; /* largest |entry| and smallest nonzero |eigenvalue| of the blocks of D */
+    int64_t broken;      /* zero pivots of a front that is `last`, with entries in the rows below */
 } mpki_pivots;
 
 typedef struct FN(front) {
@@ -30,6 +31,8 @@ typedef struct FN(front) {
                     pivot */
     int flat;    /* columns ld0 apart instead of panels: cpu/dense/ */
     T *right;    /* flat: (128 + 16) w entries, 64-byte aligned, for packed operands; or NULL */
+    bool last;   /* all columns must be eliminated here, as those of a root, though rows are below:
+                    by complete pivoting among the fully summed ones where the test fails */
 } FN(front);
 
 /** Work space of one worker. */
@@ -67,7 +70,7 @@ int64_t FN(front_work_size)(int64_t n);
 void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory);
 
 /** Factor as many of the w columns as pass the threshold test; the others end up last, updated.
- *  With nrows == w (a root) all pass.
+ *  With nrows == w (a root), or f->last, all pass.
  *  pool   [in]    may be NULL
  *  pivots [inout] statistics are added
  *  Returns MPK_OK | MPK_ERR_NUMERIC: a NaN or Inf was met | MPK_ERR_CANCELLED. */
@@ -96,7 +99,9 @@ static inline int64_t FN(front_ld)(const FN(front) * f, int64_t j) {
 }
 
 /** Try the columns nelim .. w-1 of f, all up to date, one by one against their whole columns
- * (threshold partial pivoting, Duff & Reid 1983): the last resort. root: all must be eliminated. */
+ * (threshold partial pivoting, Duff & Reid 1983): the last resort. root: all must be eliminated;
+ * where nothing is left of the fully summed part but entries below it, these are dropped with a zero
+ * pivot, and counted as broken. */
 mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
                                mpki_pivots *pivots);
 

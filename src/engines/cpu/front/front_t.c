@@ -394,7 +394,7 @@ mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(fro
     const double flops = (double)f->nrows * f->w * f->w;
     mpk_status status = FN(front_stopped)(rules, flops) ? MPK_ERR_CANCELLED : MPK_OK;
     if (!mpk_failed(status) && f->nelim < f->w)
-        status = FN(front_threshold)(f, rules, f->nrows == f->w, pivots);
+        status = FN(front_threshold)(f, rules, f->nrows == f->w || f->last, pivots);
     count_pivots(f, rules->hermitian, pivots);
     return status;
 }

@@ -150,7 +150,9 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
             int64_t row, col, diag;
             seen += (f->w - p) * (f->w - p) / 2;
             largest(f, p, &row, &col, &diag);
-            if (t_abs1(*at(f, diag, diag)) >= (R)0.64 * t_abs1(*at(f, row, col)))
+            if (f->last && !(t_abs1(*at(f, row, col)) > rules->small))
+                pick = p, zero = 1, pivots->broken++; /* only the rows below have entries left */
+            else if (t_abs1(*at(f, diag, diag)) >= (R)0.64 * t_abs1(*at(f, row, col)))
                 pick = diag;
             else
                 pick = col, pair = row;

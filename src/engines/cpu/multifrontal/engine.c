@@ -38,8 +38,9 @@ static mpk_status walk_memory_make(mpki_direct *f, int threads) {
     m->space = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
     m->runs = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
     for (int t = 0; m->space && m->runs && t < m->workers; t++) {
-        m->space[t] = mpki_alloc(ctx, STAGE, MPKI_DISPATCH(tree->scalar, walk_space)(tree->n),
-                                 mpk_scalar_size(tree->scalar));
+        m->space[t] = mpki_alloc(
+            ctx, STAGE, MPKI_DISPATCH(tree->scalar, walk_space)((int64_t)tree->n + tree->outer),
+            mpk_scalar_size(tree->scalar));
         m->runs[t] = MPKI_NEW(ctx, STAGE, tree->max_front + 1, mpki_run);
     }
     if (mpk_failed(mpki_failed(ctx))) walk_memory_free(ctx, m);
@@ -66,6 +67,8 @@ static void clear(mpki_direct *f) {
     if (f->have_arena) mpki_arena_free(&f->arena);
     f->have_arena = false;
     walk_memory_free(f->ctx, &f->memory);
+    mpki_release(f->ctx, f->schur);
+    f->schur = NULL;
 }
 
 static void end(mpki_direct **handle) {
@@ -83,8 +86,16 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
     mpk_status status = MPK_OK;
-    void *sax = mpki_alloc(ctx, STAGE, tree->nnz, mpk_scalar_size(tree->scalar));
+    const int64_t values = tree->nnz + (tree->outer ? tree->outer_ap[tree->n] : 0);
+    void *sax = mpki_alloc(ctx, STAGE, values, mpk_scalar_size(tree->scalar));
     if (!sax) return mpki_failed(ctx);
+    if (tree->outer && !f->schur)
+        f->schur = mpki_alloc(ctx, STAGE, mpki_trapezoid(tree->outer, tree->outer) + 8,
+                              mpk_scalar_size(tree->scalar));
+    if (tree->outer && !f->schur) {
+        mpki_release(ctx, sax);
+        return mpki_failed(ctx);
+    }
     MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, scale, sax);
     f->scale = scale;
     f->size = rules->size;
@@ -106,7 +117,9 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
 }
 
 static int64_t bytes(const mpki_direct *f) {
-    return f->have_arena ? mpki_arena_bytes(&f->arena) : 0;
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    const int64_t schur = f->schur ? (mpki_trapezoid(f->tree.outer, f->tree.outer) + 8) * size : 0;
+    return schur + (f->have_arena ? mpki_arena_bytes(&f->arena) : 0);
 }
 
 static mpk_status get(const mpki_direct *f, mpk_quantity what, void *out) {
@@ -143,6 +156,10 @@ static mpk_status selected_inverse(mpk_context *ctx, const mpki_direct *f,
     return MPKI_DISPATCH(f->tree.scalar, selected_inverse)(ctx, f, wish, done);
 }
 
+static void schur(const mpki_direct *f, void *c, int64_t ldc) {
+    MPKI_DISPATCH(f->tree.scalar, get_schur)(f, c, ldc);
+}
+
 const mpki_direct_engine mpki_cpu_direct = {
     .make = make,
     .free = end,
@@ -159,4 +176,6 @@ const mpki_direct_engine mpki_cpu_direct = {
     .by_pivots = mpki_direct_by_pivots,
     .apply = mpki_direct_apply,
     .selected_inverse = selected_inverse,
+    .schur = schur,
+    .outer = mpki_direct_outer,
 };

@@ -48,6 +48,7 @@ struct mpki_direct {
     mpki_arena arena;
     bool have_arena;
     mpki_walk_memory memory;
+    void *schur; /* outer rows: the contribution of the last node, a trapezoid; NULL: none yet */
 };
 
 /** Work space that the solves with one factor share. One right-hand side goes over the tree in
@@ -63,7 +64,7 @@ struct mpki_direct_solver {
     mpki_pool *pool; /* NULL: the calling thread alone */
     int64_t *at;     /* nsuper + 1: where a node's part of u begins */
     void *u;
-    void *y;                    /* n * block * threads, by position */
+    void *y;                    /* (n + outer) * block * threads, by position */
     int32_t *pivot;             /* n: number of the pivot at each position; NULL: not asked for */
     void **v;                   /* threads: rows of a node */
     int32_t *child_ptr, *child; /* of the tasks: who waits for whom in the backward sweep */
@@ -95,6 +96,19 @@ struct mpki_direct_solver {
     void mpki_##p##_backward(mpki_direct_solver *s, void *y);                                      \
     /** y := (L D L^T)^-1 y for nrhs right-hand sides, by this worker alone */                     \
     void mpki_##p##_sweep_block(const mpki_direct_solver *s, int worker, int nrhs, void *y);       \
+    /** c := the contribution of the outer rows, unscaled: the lower triangle */                   \
+    void mpki_##p##_get_schur(const mpki_direct *f, void *c, int64_t ldc);                         \
+    /** The outer rows of y := 0, := what they are of x2, or x2 := what they are of y */           \
+    void mpki_##p##_outer_clear(const mpki_direct *f, int nrhs, void *y);                          \
+    void mpki_##p##_outer_in(const mpki_direct *f, int nrhs, const void *x2, int64_t ldx2,         \
+                             void *y);                                                             \
+    void mpki_##p##_outer_out(const mpki_direct *f, int nrhs, const void *y, void *x2,             \
+                              int64_t ldx2);                                                       \
+    /** After forward(): what the sweep subtracts from the outer rows, in y's rows */              \
+    void mpki_##p##_outer_take(const mpki_direct_solver *s, void *y);                              \
+    /** The sweeps of sweep_block() alone: y := L^-1 y, y := L^-T y */                             \
+    void mpki_##p##_forward_sweep(const mpki_direct_solver *s, int worker, int nrhs, void *y);     \
+    void mpki_##p##_backward_sweep(const mpki_direct_solver *s, int worker, int nrhs, void *y);    \
     /** y := D^-1 y, zero pivots give 0 */                                                         \
     void mpki_##p##_diagonal(const mpki_direct *f, int nrhs, void *y);                             \
     /** y := |D|^-1 y for one right-hand side, 2x2 blocks by their eigenvalues (real, Hermitian)   \

@@ -23,6 +23,11 @@ void mpki_direct_solver_free(mpki_direct_solver **handle) {
     *handle = NULL;
 }
 
+/* Rows of a vector by positions. */
+static int64_t rows_of(const mpki_tree_view *tree) {
+    return (int64_t)tree->n + tree->outer;
+}
+
 static void fill(mpki_direct_solver *s) {
     const mpki_tree_view *tree = &s->f->tree;
     const mpki_tasks *tasks = &s->f->memory.tasks;
@@ -44,7 +49,7 @@ static void fill(mpki_direct_solver *s) {
         s->waits = mpki_alloc(s->ctx, "solve", tasks->count + 1, sizeof *s->waits);
         s->pool = mpki_context_pool(s->ctx, s->threads, tasks->count + 1);
     }
-    s->y = mpki_alloc(s->ctx, "solve", (int64_t)tree->n * s->block * s->threads, size);
+    s->y = mpki_alloc(s->ctx, "solve", rows_of(tree) * s->block * s->threads, size);
 }
 
 mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
@@ -70,7 +75,15 @@ typedef struct columns {
     char *x;
     int64_t ldb, ldx;
     int32_t nrhs;
+    char *x2; /* of the outer rows: outer_item() */
+    int64_t ldx2;
+    mpki_outer_part part;
 } columns;
+
+static char *room_of(const mpki_direct_solver *s, int worker) {
+    const int64_t size = (int64_t)mpk_scalar_size(s->f->tree.scalar);
+    return (char *)s->y + worker * rows_of(&s->f->tree) * s->block * size;
+}
 
 static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
@@ -81,8 +94,9 @@ static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int64_t r0 = item * BLOCK;
     const int block = c->nrhs - r0 < BLOCK ? (int)(c->nrhs - r0) : BLOCK;
     if (mpki_cancelled(c->s->ctx)) return;
-    char *y = (char *)c->s->y + (size_t)worker * (size_t)f->tree.n * (size_t)c->s->block * size;
+    char *y = room_of(c->s, worker);
     MPKI_DISPATCH(scalar, permute_in)(f, block, c->b + (size_t)(r0 * c->ldb) * size, c->ldb, y);
+    MPKI_DISPATCH(scalar, outer_clear)(f, block, y);
     MPKI_DISPATCH(scalar, sweep_block)(c->s, worker, block, y);
     MPKI_DISPATCH(scalar, permute_out)(f, block, y, c->x + (size_t)(r0 * c->ldx) * size, c->ldx);
 }
@@ -129,6 +143,7 @@ static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, vo
     else if (all || part == MPK_PART_D)
         MPKI_DISPATCH(scalar, diagonal)(f, 1, s->y);
     if (all || part == MPK_PART_LT) {
+        MPKI_DISPATCH(scalar, outer_clear)(f, 1, s->y);
         MPKI_DISPATCH(scalar, backward)(s, s->y);
         MPKI_DISPATCH(scalar, permute_out)(f, 1, s->y, x, f->tree.n);
     } else {
@@ -141,12 +156,56 @@ mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs,
     const size_t size = mpk_scalar_size(s->f->tree.scalar);
     if (nrhs == 0 || s->f->tree.n == 0) return MPK_OK;
     if (part == MPK_PART_ALL && nrhs > 1 && s->block > 1) {
-        columns c = {s, b, x, ldb, ldx, nrhs};
+        columns c = {.s = s, .b = b, .x = x, .ldb = ldb, .ldx = ldx, .nrhs = nrhs};
         mpki_pool_for(s->pool, 0, (nrhs + BLOCK - 1) / BLOCK, block_item, &c);
         return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
     }
     for (int32_t r = 0; r < nrhs && !mpki_cancelled(s->ctx); r++)
         apply_column(s, part, (const char *)b + (size_t)(r * ldb) * size,
                      (char *)x + (size_t)(r * ldx) * size);
+    return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
+}
+
+/* ---- over the outer rows --------------------------------------------------------------------- */
+
+static void outer_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const columns *c = arg;
+    const mpki_direct *f = c->s->f;
+    const mpk_scalar scalar = f->tree.scalar;
+    const size_t size = mpk_scalar_size(scalar);
+    const int64_t r0 = item * c->s->block;
+    const int block = c->nrhs - r0 < c->s->block ? (int)(c->nrhs - r0) : c->s->block;
+    if (mpki_cancelled(c->s->ctx)) return;
+    char *y = room_of(c->s, worker);
+    char *x2 = c->x2 ? c->x2 + (size_t)(r0 * c->ldx2) * size : NULL;
+    const bool alone = c->s->block == 1; /* one right-hand side goes over the tree in parallel */
+    MPKI_DISPATCH(scalar, permute_in)(f, block, c->b + (size_t)(r0 * c->ldb) * size, c->ldb, y);
+    MPKI_DISPATCH(scalar, outer_clear)(f, block, y);
+    if (alone) {
+        MPKI_DISPATCH(scalar, forward)(c->s, y);
+        MPKI_DISPATCH(scalar, outer_take)(c->s, y);
+    } else {
+        MPKI_DISPATCH(scalar, forward_sweep)(c->s, worker, block, y);
+    }
+    if (c->part == MPKI_CONDENSE) {
+        MPKI_DISPATCH(scalar, outer_out)(f, block, y, x2, c->ldx2);
+        return;
+    }
+    MPKI_DISPATCH(scalar, diagonal)(f, block, y);
+    MPKI_DISPATCH(scalar, outer_in)(f, block, x2, c->ldx2, y);
+    if (alone)
+        MPKI_DISPATCH(scalar, backward)(c->s, y);
+    else
+        MPKI_DISPATCH(scalar, backward_sweep)(c->s, worker, block, y);
+    MPKI_DISPATCH(scalar, permute_out)(f, block, y, c->x + (size_t)(r0 * c->ldx) * size, c->ldx);
+}
+
+mpk_status mpki_direct_outer(mpki_direct_solver *s, mpki_outer_part part, int32_t nrhs,
+                             const void *b, int64_t ldb, void *x2, int64_t ldx2, void *x,
+                             int64_t ldx) {
+    columns c = {s, b, x, ldb, ldx, nrhs, x2, ldx2, part};
+    if (s->block > 1) mpki_pool_for(s->pool, 0, (nrhs + s->block - 1) / s->block, outer_item, &c);
+    for (int32_t r = 0; s->block == 1 && r < nrhs; r++) outer_item(NULL, 0, &c, r);
     return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }

@@ -27,6 +27,34 @@ void FN(permute_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, i
     }
 }
 
+void FN(outer_clear)(const mpki_direct *f, int nrhs, void *vy) {
+    T *y = (T *)vy + (int64_t)f->tree.n * nrhs;
+    memset(y, 0, (size_t)f->tree.outer * (size_t)nrhs * sizeof *y);
+}
+
+void FN(outer_in)(const mpki_direct *f, int nrhs, const void *vx, int64_t ldx, void *vy) {
+    const T *x = vx;
+    T *y = (T *)vy + (int64_t)f->tree.n * nrhs;
+    for (int32_t k = 0; k < f->tree.outer; k++) {
+        const R s = (R)(1 / f->scale[f->tree.n + k]);
+        for (int r = 0; r < nrhs; r++) y[(int64_t)k * nrhs + r] = x[k + r * ldx] * s;
+    }
+}
+
+void FN(outer_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, int64_t ldx) {
+    T *x = vx;
+    const T *y = (const T *)vy + (int64_t)f->tree.n * nrhs;
+    for (int32_t k = 0; k < f->tree.outer; k++) {
+        const R s = (R)(1 / f->scale[f->tree.n + k]);
+        for (int r = 0; r < nrhs; r++) x[k + r * ldx] = y[(int64_t)k * nrhs + r] * s;
+    }
+}
+
+void FN(outer_take)(const mpki_direct_solver *z, void *vy) {
+    const int32_t last = z->f->tree.nsuper - 1, m = z->f->tree.outer;
+    memcpy((T *)vy + z->f->tree.n, (const T *)z->u + z->at[last + 1] - m, (size_t)m * sizeof(T));
+}
+
 /* ---- one right-hand side --------------------------------------------------------------------- */
 
 /* y -= A x, or y -= A^T x, for a large panel, by all workers */
@@ -276,21 +304,32 @@ static void backward_block(const mpki_node *node, const int32_t *ridx, int hermi
         memcpy(y + (int64_t)node->id[i] * nr, v + (int64_t)i * nr, nr * sizeof(T));
 }
 
-void FN(sweep_block)(const mpki_direct_solver *z, int worker, int nrhs, void *y) {
+void FN(forward_sweep)(const mpki_direct_solver *z, int worker, int nrhs, void *y) {
     const mpki_tree_view *tree = &z->f->tree;
     const FN(kernels) *k = FN(cpu_kernels)();
-    const int hermitian = tree->symmetry == MPK_HERMITIAN;
     mpki_asking asking = {z->ctx, "solve", 0};
     for (int32_t s = 0; s < tree->nsuper; s++) {
         if (mpki_asks(&asking, entries(&z->f->node[s]) * nrhs)) return;
         forward_block(k, &z->f->node[s], tree->ridx + tree->rptr[s], nrhs, y, z->v[worker]);
     }
-    FN(diagonal)(z->f, nrhs, y);
+}
+
+void FN(backward_sweep)(const mpki_direct_solver *z, int worker, int nrhs, void *y) {
+    const mpki_tree_view *tree = &z->f->tree;
+    const int hermitian = tree->symmetry == MPK_HERMITIAN;
+    mpki_asking asking = {z->ctx, "solve", 0};
     for (int32_t s = tree->nsuper - 1; s >= 0; s--) {
         if (mpki_asks(&asking, entries(&z->f->node[s]) * nrhs)) return;
         backward_block(&z->f->node[s], tree->ridx + tree->rptr[s], hermitian, nrhs, y,
                        z->v[worker]);
     }
+}
+
+void FN(sweep_block)(const mpki_direct_solver *z, int worker, int nrhs, void *y) {
+    FN(forward_sweep)(z, worker, nrhs, y);
+    FN(diagonal)(z->f, nrhs, y);
+    FN(outer_clear)(z->f, nrhs, y);
+    FN(backward_sweep)(z, worker, nrhs, y);
 }
 
 void FN(diagonal)(const mpki_direct *f, int nrhs, void *vy) {

@@ -45,8 +45,14 @@ static void fail(walk *z, mpk_status status) {
 }
 
 static FN(front) front_of(const mpki_node *node) {
-    return (FN(front)){node->nrows, node->w, node->nelim, node->ld0, node->a,
-                       node->id,    node->d, node->dinv,  0,         NULL};
+    return (FN(front)){.nrows = node->nrows,
+                       .w = node->w,
+                       .nelim = node->nelim,
+                       .ld0 = node->ld0,
+                       .a = node->a,
+                       .id = node->id,
+                       .d = node->d,
+                       .dinv = node->dinv};
 }
 
 /* ---- assembly -------------------------------------------------------------------------------- */
@@ -202,7 +208,13 @@ static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s) {
     return (mpki_trapezoid(m, m) + 8) * (int64_t)sizeof(T);
 }
 
+/* The node of the outer rows: what it has for its parent is the Schur complement. */
+static bool is_outer(const mpki_tree_view *tree, int32_t s) {
+    return tree->outer > 0 && s == tree->nsuper - 1;
+}
+
 static T *new_contribution(walk *z, int worker, int32_t s) {
+    if (is_outer(z->tree, s)) return z->f->schur;
     const int64_t bytes = contribution_bytes(z->tree, s);
     return bytes <= MPKI_SMALL ? mpki_small_get(&z->state[worker].small, bytes)
                                : mpki_recycler_get(&z->recycler, bytes);
@@ -210,6 +222,10 @@ static T *new_contribution(walk *z, int worker, int32_t s) {
 
 static void release_contribution(walk *z, int worker, int32_t s) {
     if (!z->contribution[s]) return;
+    if (is_outer(z->tree, s)) { /* the factor's */
+        z->contribution[s] = NULL;
+        return;
+    }
     const int64_t bytes = contribution_bytes(z->tree, s);
     if (bytes <= MPKI_SMALL)
         mpki_small_put(&z->state[worker].small, z->contribution[s], bytes);
@@ -250,6 +266,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     mpk_status status = node_storage(z, node);
     if (mpk_failed(status)) return status;
     FN(front) f = front_of(node);
+    f.last = is_outer(tree, s);
     for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
 
     scatter_entries(z, s, &f, own, delayed);
@@ -329,6 +346,7 @@ static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
         result->two_by_two += s->pivots.two_by_two;
         result->delayed += s->delayed;
         result->perturbed += s->pivots.perturbed;
+        result->broken += s->pivots.broken;
         if (s->pivots.max_d > result->max_d) result->max_d = s->pivots.max_d;
         if (s->pivots.min_d < result->min_d) result->min_d = s->pivots.min_d;
         if (s->max_front > result->max_front) result->max_front = s->max_front;
@@ -368,7 +386,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.state[t].pivots.min_d = INFINITY;
         z.state[t].runs = memory->runs[t];
         z.state[t].small.ctx = ctx;
-        FN(front_work_set)(&z.works[t], tree->n, memory->space[t]);
+        FN(front_work_set)(&z.works[t], (int64_t)tree->n + tree->outer, memory->space[t]);
     }
     if (threads == 1) {
         for (int32_t s = 0; s < tree->nsuper; s++) {
@@ -416,6 +434,21 @@ void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *
     for (int32_t j = 0; j < tree->n; j++)
         for (int64_t k = tree->ap[j]; k < tree->ap[j + 1]; k++)
             y[k] = scaled(x[k], scale[j], scale[tree->ai[k]], near);
+    for (int32_t j = 0; tree->outer && j < tree->n; j++)
+        for (int64_t k = tree->outer_ap[j]; k < tree->outer_ap[j + 1]; k++)
+            y[tree->nnz + k] =
+                scaled(x[tree->nnz + k], scale[j], scale[tree->n + tree->outer_ai[k]], false);
+}
+
+void FN(get_schur)(const mpki_direct *f, void *out, int64_t ldc) {
+    const double *scale = f->scale + f->tree.n;
+    const int32_t m = f->tree.outer;
+    T *c = out;
+    for (int32_t j = 0; j < m; j++) {
+        const T *from = column_of(f->schur, mpki_leading(m), j);
+        for (int32_t i = j; i < m; i++)
+            c[i + j * ldc] = scaled(from[i], 1 / scale[i], 1 / scale[j], false);
+    }
 }
 
 /* ---- what a caller may ask of D -------------------------------------------------------------- */
