@@ -42,6 +42,13 @@ mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac) {
     return status;
 }
 
+mpk_status mpki_factor_whole(mpk_context *ctx, const char *stage, const mpk_factor *fac) {
+    if (!fac->an->split) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
+                      "the factor is that of an interior: mpk_schur_condense, the solution with S "
+                      "and mpk_schur_expand lead to that of A");
+}
+
 mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_factor *fac) {
     const bool mine = fac->forks == mpki_forks();
     if (mine && (!ctx || ctx == fac->ctx || !fac->engine->join)) return MPK_OK;

@@ -136,6 +136,9 @@ static inline bool mpki_regular(const mpk_factor *fac) {
  *  points to is the device's, or half written. A context that has not opened fac's device yet
  *  opens it. MPK_OK | MPK_ERR_DEVICE, _ARGUMENT, recorded. */
 mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_factor *fac);
+/** Is fac one of all A, not of the interior beside a Schur complement? MPK_OK |
+ *  MPK_ERR_UNSUPPORTED, recorded. */
+mpk_status mpki_factor_whole(mpk_context *ctx, const char *stage, const mpk_factor *fac);
 
 /** Entries of a factor's scale. */
 static inline int64_t mpki_scales(const mpk_analysis *an) {

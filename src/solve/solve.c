@@ -15,11 +15,7 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, c
     if (mpk_failed(mpki_factor_usable(ctx, STAGE, fac))) return mpki_failed(ctx);
     if (!fac->valid)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the factor holds no factorization");
-    if (fac->an->split)
-        return mpki_error(
-            ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-            "the factor is that of an interior: mpk_schur_condense, the solution with "
-            "S and mpk_schur_expand lead to that of A");
+    if (mpk_failed(mpki_factor_whole(ctx, STAGE, fac))) return mpki_failed(ctx);
     const mpki_sides sides = {.n = fac->an->n,
                               .nrhs = nrhs,
                               .size = mpk_scalar_size(fac->an->scalar),

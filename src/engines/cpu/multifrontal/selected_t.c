@@ -12,6 +12,7 @@
  * bits are the same for any number of threads. */
 #include "engines/cpu/isa/cpu.h"
 #include "core/scaled.h"
+#include "front_of_t.h"
 #include "multifrontal.h"
 #include "recycle.h"
 #include "tuning.h"
@@ -53,11 +54,6 @@ typedef struct selected {
 static void fail(selected *q, mpk_status status) {
     int ok = MPK_OK;
     atomic_compare_exchange_strong(&q->status, &ok, status);
-}
-
-static FN(front) front_of(const mpki_node *node) {
-    return (FN(front)){node->nrows, node->w, node->nelim, node->ld0, node->a,
-                       node->id,    node->d, node->dinv,  0,         NULL};
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

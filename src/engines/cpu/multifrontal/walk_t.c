@@ -6,6 +6,7 @@
  * of threads. */
 #include "engines/cpu/isa/cpu.h"
 #include "core/scaled.h"
+#include "front_of_t.h"
 #include "multifrontal.h"
 #include "recycle.h"
 #include "tuning.h"
@@ -42,17 +43,6 @@ typedef struct walk {
 static void fail(walk *z, mpk_status status) {
     int ok = MPK_OK;
     atomic_compare_exchange_strong(&z->status, &ok, status);
-}
-
-static FN(front) front_of(const mpki_node *node) {
-    return (FN(front)){.nrows = node->nrows,
-                       .w = node->w,
-                       .nelim = node->nelim,
-                       .ld0 = node->ld0,
-                       .a = node->a,
-                       .id = node->id,
-                       .d = node->d,
-                       .dinv = node->dinv};
 }
 
 /* ---- assembly -------------------------------------------------------------------------------- */
