@@ -596,9 +596,9 @@ static void refused(void **state) {
     assert_non_null(strstr(text_of(ctx), "mpk_schur_condense"));
     assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_ALL, 1, x, N), MPK_ERR_UNSUPPORTED);
     double inverse[N];
-    assert_int_equal(mpk_selected_inverse(ctx, fac, MPK_SELECT_DIAGONAL, inverse, sizeof inverse,
-                                          &o, NULL),
-                     MPK_ERR_UNSUPPORTED);
+    assert_int_equal(
+        mpk_selected_inverse(ctx, fac, MPK_SELECT_DIAGONAL, inverse, sizeof inverse, &o, NULL),
+        MPK_ERR_UNSUPPORTED);
     assert_int_equal(mpk_schur_get(ctx, fac, s, COUNT - 1), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_schur_get(ctx, fac, NULL, COUNT), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_schur_get(ctx, NULL, s, COUNT), MPK_ERR_ARGUMENT);
