@@ -139,6 +139,30 @@ mpk_status mpk_solve_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
     return status;
 }
 
+mpk_status mpk_null_space_sized(size_t size, mpk_context *ctx, const mpk_factor *fac, int32_t given,
+                                int32_t most, int orthonormal, void *basis, int64_t ld, double *eta,
+                                mpk_null_info *info) {
+    mpk_null_info full;
+    TAKE(info);
+    const mpk_status status =
+        mpk_null_space(ctx, fac, given, most, orthonormal, basis, ld, eta, OUT(info));
+    GIVE(info);
+    return status;
+}
+
+mpk_status mpk_solve_minimum_norm_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                        int32_t dimension, const void *basis, int64_t ld,
+                                        int32_t nrhs, const void *b, int64_t ldb, void *x,
+                                        int64_t ldx, const mpk_options *options,
+                                        mpk_minimum_norm_info *info) {
+    mpk_minimum_norm_info full;
+    TAKE(info);
+    const mpk_status status = mpk_solve_minimum_norm(ctx, fac, dimension, basis, ld, nrhs, b, ldb,
+                                                     x, ldx, options, OUT(info));
+    GIVE(info);
+    return status;
+}
+
 mpk_status mpk_solve_adaptive_sized(size_t size, mpk_context *ctx, const mpk_problem *problem,
                                     const mpk_options *options, int32_t nrhs, const void *b,
                                     int64_t ldb, void *x, int64_t ldx, double *history,

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Columns of a basis of A's kernel: lengths and products, in double. */
+#include "null_space.h"
+#include "../core/precision.h"
+
+static double modulus(T x) {
+    return MPKI_COMPLEX ? hypot((double)t_re(x), (double)t_im(x)) : fabs((double)t_re(x));
+}
+
+/* Sums in parts that do not wait for each other, and of so many terms each that rounding does not
+ * grow with n; fixed, so bits are. */
+enum { LANES = 4, PART = 256 };
+
+/* sum of conj(u_i) y_i; conjugate: of u_i y_i */
+static void product(int32_t n, bool conjugate, const T *u, const T *y, double sum[2]) {
+    const double side = conjugate ? -1 : 1;
+    sum[0] = sum[1] = 0;
+    for (int32_t first = 0; first < n; first += PART) {
+        const int32_t count = n - first < PART ? n - first : PART;
+        const T *a = u + first, *b = y + first;
+        double re[LANES] = {0}, im[LANES] = {0};
+        for (int32_t i = 0; i < count; i++) {
+            const double ur = (double)t_re(a[i]), yr = (double)t_re(b[i]);
+            re[i % LANES] += ur * yr;
+            if (!MPKI_COMPLEX) continue;
+            const double ui = side * (double)t_im(a[i]), yi = (double)t_im(b[i]);
+            re[i % LANES] += ui * yi;
+            im[i % LANES] += ur * yi - ui * yr;
+        }
+        sum[0] += (re[0] + re[1]) + (re[2] + re[3]);
+        sum[1] += (im[0] + im[1]) + (im[2] + im[3]);
+    }
+}
+
+/* y := y - u sum; conjugate: conj(u) */
+static void subtract(int32_t n, bool conjugate, const T *u, const double sum[2], T *y) {
+    const double side = conjugate ? -1 : 1;
+    if (sum[0] == 0 && sum[1] == 0) return;
+    for (int32_t i = 0; i < n; i++) {
+        const double ur = (double)t_re(u[i]), ui = side * (double)t_im(u[i]);
+        y[i] -= t_make((R)(ur * sum[0] - ui * sum[1]), (R)(ur * sum[1] + ui * sum[0]));
+    }
+}
+
+double FN(null_unit)(int32_t n, void *vv) {
+    T *v = vv;
+    double most = 0, sum = 0;
+    for (int32_t i = 0; i < n; i++) most = fmax(most, modulus(v[i]));
+    if (!(most > 0) || !isfinite(most)) return 0;
+    for (int32_t first = 0; first < n; first += PART) {
+        const int32_t end = n - first < PART ? n : first + PART;
+        double part = 0;
+        for (int32_t i = first; i < end; i++)
+            part += (modulus(v[i]) / most) * (modulus(v[i]) / most);
+        sum += part;
+    }
+    const double length = most * sqrt(sum);
+    for (int32_t i = 0; i < n; i++)
+        v[i] = t_make((R)((double)t_re(v[i]) / length), (R)((double)t_im(v[i]) / length));
+    return length;
+}
+
+void FN(null_leave)(int32_t n, int32_t count, const void *basis, int64_t ld, bool conjugate,
+                    void *v) {
+    const T *u = basis;
+    for (int32_t j = 0; j < count; j++) {
+        double sum[2];
+        product(n, conjugate, u + j * ld, v, sum);
+        subtract(n, conjugate, u + j * ld, sum, v);
+    }
+}
+
+bool FN(null_join)(int32_t n, int32_t count, const void *basis, int64_t ld, void *v) {
+    static const double LEAST = 1e-4; /* of its length; less is another's */
+    if (!(FN(null_unit)(n, v) > 0)) return false;
+    for (int pass = 0; pass < 2; pass++) {
+        FN(null_leave)(n, count, basis, ld, false, v);
+        if (!(FN(null_unit)(n, v) > LEAST)) return false;
+    }
+    return true;
+}
+
+double FN(null_orthogonality)(int32_t n, int32_t count, const void *basis, int64_t ld) {
+    const T *u = basis;
+    double worst = 0;
+    for (int32_t j = 0; j < count; j++)
+        for (int32_t k = 0; k <= j; k++) {
+            double sum[2];
+            product(n, false, u + k * ld, u + j * ld, sum);
+            worst = mpki_larger(worst, hypot(sum[0] - (j == k), sum[1]));
+        }
+    return worst;
+}
+
+double FN(null_along)(int32_t n, int32_t count, const void *basis, int64_t ld, bool conjugate,
+                      const void *x) {
+    const T *u = basis;
+    double norm = 0;
+    for (int32_t j = 0; j < count; j++) {
+        double sum[2];
+        product(n, conjugate, u + j * ld, x, sum);
+        norm = hypot(norm, hypot(sum[0], sum[1]));
+    }
+    return norm;
+}
+
+bool FN(null_orthogonal_to)(int32_t n, int32_t count, const void *basis, int64_t ld, bool conjugate,
+                            double bound, const void *b, const double *w) {
+    for (int32_t j = 0; j < count; j++) {
+        const T *u = (const T *)basis + j * ld;
+        double sum[2], all = 0;
+        product(n, conjugate, u, b, sum);
+        for (int32_t i = 0; i < n; i++) all += modulus(u[i]) * w[i];
+        if (!(hypot(sum[0], sum[1]) <= bound * all)) return false;
+    }
+    return true;
+}
+
+void FN(null_mask)(int32_t n, const void *vmask, void *vy) {
+    const T *mask = vmask;
+    T *y = vy;
+    for (int32_t i = 0; i < n; i++)
+        if (t_abs1(mask[i]) > 0) y[i] = t_make(0, 0);
+}
