@@ -16,6 +16,7 @@
 
 #include <math.h>
 #include <metapack/adaptive.h>
+#include <metapack/null_space.h>
 #include <metapack/pipeline.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ static mpk_status look_at_dense(work *w) {
                               : job->trace        ? "trace"
                               : job->given_blocks ? "given-blocks"
                               : job->given_pivots ? "given-pivots"
+                              : job->minimum_norm ? "minimum-norm"
                                                   : NULL;
     if (other)
         return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1, "option --%s is %s", other, by);
@@ -306,6 +308,23 @@ static mpk_status analyse(work *w) {
     return status;
 }
 
+/* The shortest solution, and what the report has of it. */
+static mpk_status shortest(work *w) {
+    const int32_t n = w->run.problem.n;
+    mpk_minimum_norm_info found = {0};
+    const mpk_status status = mpk_solve_minimum_norm(w->ctx, w->fac, 0, NULL, 0, w->run.nrhs, w->x,
+                                                     n, w->x, n, &w->options, &found);
+    w->run.solve = (mpk_solve_info){.iterations = found.iterations,
+                                    .componentwise = found.componentwise,
+                                    .unrefined = found.componentwise,
+                                    .normwise = found.componentwise,
+                                    .relative_residual = hypot(found.outside, found.residual),
+                                    .time_s = found.time_s,
+                                    .solved = found.consistent > 0,
+                                    .consistent = found.dimension > 0 ? found.consistent : 0};
+    return status;
+}
+
 /* A factor that nothing is solved with is for the inertia. */
 static mpk_status factorize(work *w) {
     mpki_ask_for_rank(w->ctx, w->job->goal == MPK_GOAL_FACTORIZE);
@@ -331,8 +350,10 @@ static mpk_status solved(work *w, mpk_status status) {
 static mpk_status solve(work *w) {
     const int32_t n = w->run.problem.n;
     const double began = mpki_trace_begin(w->ctx);
-    const mpk_status status = mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n, &w->options,
-                                         &w->run.solve, &w->history);
+    const mpk_status status = w->job->minimum_norm
+                                  ? shortest(w)
+                                  : mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n,
+                                               &w->options, &w->run.solve, &w->history);
     mpki_trace_end(w->ctx, MPKI_LANE_CALLER, "solve", -1, began);
     tell(w); /* in doubt a solve has examined the inertia */
     w->run.have_solve = !mpk_failed(status);
@@ -436,9 +457,37 @@ static mpk_status run(work *w) {
 
 /* ---- what comes of it ------------------------------------------------------------------------ */
 
+/* An orthonormal basis of the kernel. */
+static mpk_status write_kernel(work *w) {
+    enum { BEYOND = 8 /* vectors that are looked for where no pivot is zero, at most */ };
+    const mpk_problem_view *a = &w->run.problem;
+    mpk_null_info found;
+    mpk_status status = mpk_null_space(w->ctx, w->fac, 0, 0, 1, NULL, a->n, NULL, &found);
+    if (mpk_failed(status)) return status;
+    const int64_t zeros = found.zero_pivots;
+    const int32_t most = (int32_t)(zeros + BEYOND < a->n ? zeros + BEYOND : a->n);
+    void *basis =
+        mpki_alloc(w->ctx, "null space", (int64_t)a->n * most, mpk_scalar_size(a->scalar));
+    if (!basis) return mpki_failed(w->ctx);
+    status = mpk_null_space(w->ctx, w->fac, 0, most, 1, basis, a->n, NULL, &found);
+    (void)solved(w, status);
+    if (!mpk_failed(status)) {
+        w->run.nrhs = found.dimension;
+        const mpk_status fits = check_output(w);
+        w->run.nrhs = 0;
+        status = mpki_worse(status, fits);
+    }
+    if (!mpk_failed(status))
+        status = mpki_worse(status, mpk_rhs_write(w->ctx, w->job->output, a->n, a->scalar,
+                                                  found.dimension, basis, a->n));
+    mpki_release(w->ctx, basis);
+    return status;
+}
+
 static mpk_status write_output(work *w) {
     const mpk_problem_view *a = &w->run.problem;
     if (!w->job->output) return MPK_OK;
+    if (w->job->goal == MPK_GOAL_FACTORIZE) return write_kernel(w);
     if (w->job->goal == MPK_GOAL_READ) return mpk_problem_write(w->ctx, w->problem, w->job->output);
     return mpk_rhs_write(w->ctx, w->job->output, a->n, a->scalar, w->run.nrhs, w->x, a->n);
 }
@@ -482,6 +531,8 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
+    if (job->minimum_norm && w.options.method == MPK_METHOD_AUTO)
+        w.options.method = MPK_METHOD_LDLT;
     const mpki_engine *engine =
         mpk_failed(status) ? NULL : mpki_engine_of(ctx, NULL, &w.options); /* is it there? */
     if (engine)

@@ -13,8 +13,9 @@ extern "C" {
 typedef struct mpk_null_info {
     int32_t dimension; /**< vectors that are there now: columns 0 .. dimension - 1 */
     int32_t given;     /**< of them the caller's */
-    int32_t beyond;    /**< of them found by inverse iteration, where no pivot is zero */
-    int32_t refused;   /**< zero pivots, as far as there is room, without a vector: A does not take
+    int32_t beyond;  /**< of them found by inverse iteration, where no pivot is zero; at most 8 are
+                              looked for, if there is room */
+    int32_t refused; /**< zero pivots, as far as there is room, without a vector: A does not take
                               theirs to zero */
     int64_t zero_pivots;  /**< of the factor: what the dimension is expected to be */
     int certified;        /**< 1: the kernel has no other dimensions than these, but for a chance of
@@ -29,9 +30,12 @@ typedef struct mpk_null_info {
 
 /** A basis of A's kernel. Each vector is refined, and measured by a product with A: its eta is the
  *  least number for which some E with |E| <= eta |A|, entry by entry, has (A + E) v = 0 (Oettli &
- *  Prager 1964). No vector is returned whose eta is above 1e-14 (single precision 5.4e-6), or the
- *  factor's zero_tolerance, if that is larger; of orthonormal ones, whose small entries have the
- *  rounding of large ones, above a hundred times that.
+ *  Prager 1964). Where v leaves nothing but rounding in rows that it hardly touches, |A| |v| being
+ *  below 1000 n eps of the largest |v| after scaling, these have the largest |v| in the
+ *  denominator beside it, as in the backward errors of mpk_solve_info. No vector is returned whose
+ *  eta is above 1e-14 (single precision 5.4e-6), or the factor's zero_tolerance, if that is larger;
+ *  of orthonormal ones, whose small entries have the rounding of large ones, above a hundred times
+ *  that.
  *  fac         [in]    holds a factorization by the direct method; wherever it lies
  *  given       [in]    vectors that the caller has, such as motions of a rigid body: the first
  *                      columns of basis. They take the place of those that would be searched for.

@@ -44,6 +44,14 @@ static char *column(const search *s, int32_t k) {
     return s->basis + (size_t)(k * s->ld) * s->size;
 }
 
+/* The eta of v, in all rows alike if that is within the bound, else as told in null_space.h.
+ * work->r := -A v */
+static double measured(mpki_solve_work *work, double bound, void *v) {
+    const mpk_factor *fac = work->m.fac;
+    const mpki_flatness f = MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, INFINITY, work, v);
+    return f.eta <= bound ? f.eta : f.rough;
+}
+
 static double flatness(search *s, double bound, void *v, double *rough) {
     const mpki_flatness f = MPKI_DISPATCH(s->scalar, flatness)(s->fac->scale, bound, s->work, v);
     if (rough) *rough = f.rough;
@@ -76,7 +84,8 @@ static mpk_status improve(search *s, int few, void *v) {
     return status;
 }
 
-/* Refine v until it is flat, or for as long as that helps. *eta [out] */
+/* Refine v until it is flat in every row, or for as long as that helps; then rows that it hardly
+ * touches, with nothing but noise, are measured against all of it. *eta [out] */
 static mpk_status settle(search *s, int few, double bound, void *v, double *eta) {
     double rough;
     mpk_status status = MPK_OK;
@@ -86,8 +95,9 @@ static mpk_status settle(search *s, int few, double bound, void *v, double *eta)
         status = improve(s, few, v);
         if (mpk_failed(status)) return status;
         *eta = flatness(s, bound, v, &rough);
-        if (step > 0 && !(rough <= before / 2)) break;
+        if (!(rough <= before / 2) && (step > 0 || rough <= bound)) break;
     }
+    if (!(*eta <= bound)) *eta = rough;
     return status;
 }
 
@@ -138,11 +148,12 @@ static mpk_status keep(search *s, double eta, bool *kept) {
     *kept = eta <= s->bound;
     if (*kept && s->orthonormal) {
         *kept = join(s, v);
-        /* where only noise is in the way it is set to zero, in which the others have none */
-        if (*kept) eta = flatness(s, s->bound, v, NULL);
-        if (*kept && !(eta <= s->bound)) status = improve(s, 0, v);
-        *kept = *kept && join(s, v);
-        eta = flatness(s, INFINITY, v, NULL);
+        eta = measured(s->work, s->bound, v);
+        if (*kept && !(eta <= s->bound)) {
+            status = improve(s, 0, v);
+            *kept = join(s, v);
+            eta = measured(s->work, s->bound, v);
+        }
         *kept &= eta <= LOOSE * s->bound;
     }
     if (!*kept) return status;
@@ -175,9 +186,7 @@ mpk_status mpki_null_check(mpki_solve_work *work, int32_t count, const void *bas
     for (int32_t k = 0; k < count; k++) {
         memcpy(work->b, (const char *)basis + (size_t)(k * ld) * size, bytes);
         const bool some = MPKI_DISPATCH(scalar, column_largest)(fac->an->n, work->b) > 0;
-        const double e =
-            some ? MPKI_DISPATCH(scalar, flatness)(fac->scale, INFINITY, work, work->b).eta
-                 : INFINITY;
+        const double e = some ? measured(work, bound, work->b) : INFINITY;
         if (!(e <= bound))
             return mpki_error(
                 work->m.ctx, MPK_ERR_INPUT, STAGE, k,
@@ -205,7 +214,7 @@ static mpk_status take_given(search *s, int32_t given) {
         char *const from = s->apart + (size_t)(k * s->apart_ld) * s->size;
         if (orthonormal) {
             memcpy(column(s, k), from, (size_t)s->n * s->size);
-            eta[k] = flatness(s, INFINITY, from, NULL);
+            eta[k] = measured(s->work, LOOSE * s->bound, from);
         }
         if (s->eta) s->eta[k] = eta[k];
         s->info.eta = fmax(s->info.eta, eta[k]);
@@ -249,11 +258,12 @@ static mpk_status from_pivots(search *s) {
 
 /* Keep v, a candidate that may depend on what there is. */
 static mpk_status keep_new(search *s, const void *v) {
-    double eta;
+    double rough;
     bool kept = true;
     char *to = column(s, s->count);
     memcpy(to, v, (size_t)s->n * s->size);
-    eta = flatness(s, s->bound, to, NULL);
+    double eta = flatness(s, s->bound, to, &rough);
+    if (!(eta <= s->bound)) eta = rough;
     if (!(eta <= s->bound)) return MPK_OK;
     mpk_status status = is_new(s, to, &kept);
     if (!mpk_failed(status) && kept) status = keep(s, eta, &kept);

@@ -23,7 +23,7 @@ mpk_status mpki_null_usable(mpk_context *ctx, const char *stage, const mpk_facto
      *  conjugates */ \
     void mpki_##p##_null_leave(int32_t n, int32_t count, const void *basis, int64_t ld,              \
                                bool conjugate, void *v);                                             \
-    /** v := v without that part, twice, of length 1. False: nothing is left */                      \
+    /** v := v without that part, of length 1. False: nothing is left */                             \
     bool mpki_##p##_null_join(int32_t n, int32_t count, const void *basis, int64_t ld, void *v);     \
     /** largest entry of |V^H V - I| */                                                              \
     double mpki_##p##_null_orthogonality(int32_t n, int32_t count, const void *basis, int64_t ld);   \

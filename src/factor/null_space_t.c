@@ -9,27 +9,41 @@ static double modulus(T x) {
 
 /* Sums in parts that do not wait for each other, and of so many terms each that rounding does not
  * grow with n; fixed, so bits are. */
-enum { LANES = 4, PART = 256 };
+enum { LANES = 8, PART = 256 };
+
+/* sums of u_re y_re + u_im y_im and u_re y_im - u_im y_re over `count` entries, at most PART */
+static void part_of(int32_t count, const T *u, const T *y, double sum[4]) {
+    double rr[LANES] = {0}, ii[LANES] = {0}, ri[LANES] = {0}, ir[LANES] = {0};
+    int32_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            rr[k] += (double)t_re(u[i + k]) * (double)t_re(y[i + k]);
+            if (!MPKI_COMPLEX) continue;
+            ii[k] += (double)t_im(u[i + k]) * (double)t_im(y[i + k]);
+            ri[k] += (double)t_re(u[i + k]) * (double)t_im(y[i + k]);
+            ir[k] += (double)t_im(u[i + k]) * (double)t_re(y[i + k]);
+        }
+    for (; i < count; i++) {
+        rr[0] += (double)t_re(u[i]) * (double)t_re(y[i]);
+        ii[0] += (double)t_im(u[i]) * (double)t_im(y[i]);
+        ri[0] += (double)t_re(u[i]) * (double)t_im(y[i]);
+        ir[0] += (double)t_im(u[i]) * (double)t_re(y[i]);
+    }
+    for (int k = 0; k < LANES; k++)
+        sum[0] += rr[k], sum[1] += ii[k], sum[2] += ri[k], sum[3] += ir[k];
+}
 
 /* sum of conj(u_i) y_i; conjugate: of u_i y_i */
 static void product(int32_t n, bool conjugate, const T *u, const T *y, double sum[2]) {
     const double side = conjugate ? -1 : 1;
-    sum[0] = sum[1] = 0;
+    double all[4] = {0};
     for (int32_t first = 0; first < n; first += PART) {
-        const int32_t count = n - first < PART ? n - first : PART;
-        const T *a = u + first, *b = y + first;
-        double re[LANES] = {0}, im[LANES] = {0};
-        for (int32_t i = 0; i < count; i++) {
-            const double ur = (double)t_re(a[i]), yr = (double)t_re(b[i]);
-            re[i % LANES] += ur * yr;
-            if (!MPKI_COMPLEX) continue;
-            const double ui = side * (double)t_im(a[i]), yi = (double)t_im(b[i]);
-            re[i % LANES] += ui * yi;
-            im[i % LANES] += ur * yi - ui * yr;
-        }
-        sum[0] += (re[0] + re[1]) + (re[2] + re[3]);
-        sum[1] += (im[0] + im[1]) + (im[2] + im[3]);
+        double part[4] = {0};
+        part_of(n - first < PART ? n - first : PART, u + first, y + first, part);
+        for (int k = 0; k < 4; k++) all[k] += part[k];
     }
+    sum[0] = all[0] + side * all[1];
+    sum[1] = all[2] - side * all[3];
 }
 
 /* y := y - u sum; conjugate: conj(u) */
@@ -72,10 +86,13 @@ void FN(null_leave)(int32_t n, int32_t count, const void *basis, int64_t ld, boo
 
 bool FN(null_join)(int32_t n, int32_t count, const void *basis, int64_t ld, void *v) {
     static const double LEAST = 1e-4; /* of its length; less is another's */
+    static const double ENOUGH = 0.7; /* as rounding then has no share (Kahan, Parlett 1980, 6.9) */
     if (!(FN(null_unit)(n, v) > 0)) return false;
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = 0; pass < 3; pass++) {
         FN(null_leave)(n, count, basis, ld, false, v);
-        if (!(FN(null_unit)(n, v) > LEAST)) return false;
+        const double left = FN(null_unit)(n, v);
+        if (!(left > LEAST)) return false;
+        if (left > ENOUGH) break;
     }
     return true;
 }

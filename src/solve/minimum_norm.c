@@ -35,9 +35,8 @@ static bool single(mpk_scalar scalar) {
 /* v := v without what is along the kernel, twice for rounding's sake. range: without what A's
  * range has not */
 static void leave(const shortest *s, bool range, void *v) {
-    for (int pass = 0; pass < 2; pass++)
-        MPKI_DISPATCH(s->scalar, null_leave)
-        (s->n, s->dimension, s->basis, s->ld, range && s->conjugate, v);
+    for (int pass = 0; pass < 2; pass++) MPKI_DISPATCH(s->scalar, null_leave)
+    (s->n, s->dimension, s->basis, s->ld, range && s->conjugate, v);
 }
 
 static mpki_quality measure(shortest *s, const void *x) {

@@ -26,6 +26,7 @@ from ._matrix import (
     Matrix, destroy_problem, host_array, places, pointer, take, take_there, to_host, view_of,
     working_dtype,
 )  # fmt: skip
+from ._null import lstsq, null_space
 from ._options import Options, as_dict
 from ._parts import Part, sample
 from ._pattern import filled
@@ -136,6 +137,8 @@ class Factor:
         self._an = self._ctx.own("analysis")
         self._fac = self._ctx.own("factor")
         self._solve_info = ffi.new("mpk_solve_info *")
+        self._null_info: Dict[str, Any] = {}
+        self._shortest_info: Dict[str, Any] = {}
         self._places: Optional[Array] = None
         self._gpu: Optional[int] = None  # on which the factor is
         self._kept: Optional[tuple[type, Any, Any]] = None  # the pattern, on a GPU
@@ -715,6 +718,81 @@ class Factor:
         """
         return sample(self, k, rng)
 
+    def null_space(self, vectors: Optional[ArrayLike] = None, *, most: Optional[int] = None,
+                   orthonormal: bool = True) -> Array:  # fmt: skip
+        """A basis of the kernel, all v with A v = 0, of a factor by the direct method.
+
+        Parameters
+        ----------
+        vectors : array of shape (n, k) or (n,), optional
+            Vectors that are known, such as the motions of a rigid body: they are checked, come
+            first, and take the place of those that would be searched for.
+        most : int, optional
+            Room for so many vectors; None: for as many as there are.
+        orthonormal : bool, optional
+            False: as the factor has them, and given vectors as they are.
+
+        Returns
+        -------
+        ndarray of shape (n, dimension) in Fortran order.  Each vector was measured by a product
+        with A: ``stats()["null_space"]`` has its ``eta``, the least number for which an E with
+        ``|E| <= eta |A|`` has (A + E) v = 0, and whether the dimension is ``certified``.
+
+        Raises
+        ------
+        InputError
+            A given vector is none of the kernel, or depends on others; ``index`` says which.
+
+        Warns
+        -----
+        InaccurateWarning
+            There are fewer such vectors than zero pivots.
+
+        >>> import numpy as np, pymetapack
+        >>> F = pymetapack.ldl(np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]), singular="ignore")
+        >>> np.abs(F.null_space()).round(3).T
+        array([[0.577, 0.577, 0.577]])
+        """
+        self._with_values()
+        return null_space(self, vectors, most, orthonormal)
+
+    def lstsq(self, b: VectorLike, null_space: Optional[ArrayLike] = None,
+              out: Optional[Array] = None) -> Array:  # fmt: skip
+        """Of all x with the least ‖b − A x‖₂ the one with the least ‖x‖₂: A⁺ b.
+
+        Parameters
+        ----------
+        b : array of shape (n,) or (n, k), on the host
+        null_space : array of shape (n, dimension), optional
+            An orthonormal basis of the kernel, as :meth:`null_space` gives it; it is checked.  None:
+            searched for in each call.
+        out : ndarray, optional
+            Where x goes; may be b itself.
+
+        Returns
+        -------
+        ndarray of b's shape.  ``stats()["lstsq"]`` says whether A x = b has a solution
+        (``consistent``), how much of b has none (``outside``), and how well the rest is solved.
+
+        Raises
+        ------
+        InputError
+            NaN or Inf in b; a column of ``null_space`` is none of the kernel, or they are not
+            orthonormal.
+
+        Warns
+        -----
+        InaccurateWarning
+            What is in the range is not solved to ``accuracy``.
+
+        >>> import numpy as np, pymetapack
+        >>> F = pymetapack.ldl(np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]), singular="ignore")
+        >>> F.lstsq([1.0, 1, 4]).round(3)
+        array([-1.333, -0.333,  1.667])
+        """
+        self._with_values()
+        return lstsq(self, b, null_space, out)
+
     def solve_part(self, part: str, b: VectorLike) -> Union[Array, SupportsCuda]:
         """One part of A⁻¹ = (S Pᵀ L⁻ᵀ) D⁻¹ (L⁻¹ P S) applied to b, without refinement.
 
@@ -899,7 +977,8 @@ class Factor:
         """Numbers of the analysis, the factorization and the last solve (NaN: not computed).
 
         "analysis", "factor", "solve" and, of incomplete factors, "block" have the fields of the
-        library's structures of these names; "memory" bytes in use now and at most.
+        library's structures of these names; "null_space" and "lstsq", once these were called, those
+        of mpk_null_info and mpk_minimum_norm_info; "memory" bytes in use now and at most.
         """
         with self._ctx.lock:
             bytes_ = ffi.new("int64_t[2]")
@@ -920,6 +999,10 @@ class Factor:
             }
             if block.block_rows:
                 result["block"] = as_dict(block[0])
+            if self._null_info:
+                result["null_space"] = dict(self._null_info)
+            if self._shortest_info:
+                result["lstsq"] = dict(self._shortest_info)
         return result
 
     def __repr__(self) -> str:
