@@ -163,6 +163,19 @@ mpk_status mpk_solve_minimum_norm_sized(size_t size, mpk_context *ctx, const mpk
     return status;
 }
 
+mpk_status mpk_solve_sparse_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                  int32_t nrhs, const int64_t *bptr, const int32_t *brow,
+                                  const void *bval, int32_t wanted, const int32_t *row,
+                                  mpk_sparse_check check, void *x, int64_t ldx,
+                                  mpk_sparse_info *info) {
+    mpk_sparse_info full;
+    TAKE(info);
+    const mpk_status status =
+        mpk_solve_sparse(ctx, fac, nrhs, bptr, brow, bval, wanted, row, check, x, ldx, OUT(info));
+    GIVE(info);
+    return status;
+}
+
 mpk_status mpk_solve_adaptive_sized(size_t size, mpk_context *ctx, const mpk_problem *problem,
                                     const mpk_options *options, int32_t nrhs, const void *b,
                                     int64_t ldb, void *x, int64_t ldx, double *history,

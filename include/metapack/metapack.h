@@ -53,7 +53,8 @@
 #include <metapack/report.h>   /* a run's numbers as text, JSON and SVG */
 #include <metapack/pipeline.h> /* the whole path, from files to files */
 
-#include <metapack/null_space.h> /* the kernel of a singular A, and shortest solutions */
+#include <metapack/null_space.h>   /* the kernel of a singular A, and shortest solutions */
+#include <metapack/solve_sparse.h> /* few rows of b, few rows of x */
 
 #include <metapack/batch.h> /* many small dense matrices at once */
 #include <metapack/isai.h>  /* incomplete sparse approximate inverses */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processor's multifrontal engine: its table of slots; a factor is made, computed and freed
  * here. */
+#include "paths.h"
 #include "solve.h"
 
 static const char STAGE[] = "factorize";
@@ -55,6 +56,11 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
         mpki_release(ctx, node);
         return mpki_failed(ctx);
     }
+    if (!mpki_lock_init(&f->making)) {
+        mpki_release(ctx, f);
+        mpki_release(ctx, node);
+        return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "the system has no lock left");
+    }
     f->ctx = ctx;
     f->tree = *tree;
     f->node = node;
@@ -63,6 +69,7 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
 }
 
 static void clear(mpki_direct *f) {
+    mpki_places_free(f);
     if (f->have_arena) mpki_arena_free(&f->arena);
     f->have_arena = false;
     walk_memory_free(f->ctx, &f->memory);
@@ -72,6 +79,7 @@ static void end(mpki_direct **handle) {
     mpki_direct *f = *handle;
     if (!f) return;
     clear(f);
+    mpki_lock_end(&f->making);
     mpki_release(f->ctx, f->node);
     mpki_release(f->ctx, f);
     *handle = NULL;
@@ -85,6 +93,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     mpk_status status = MPK_OK;
     void *sax = mpki_alloc(ctx, STAGE, tree->nnz, mpk_scalar_size(tree->scalar));
     if (!sax) return mpki_failed(ctx);
+    mpki_places_free(f);
     MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, scale, sax);
     f->scale = scale;
     f->size = rules->size;
@@ -153,4 +162,5 @@ const mpki_direct_engine mpki_cpu_direct = {
     .solver_free = mpki_direct_solver_free,
     .by_pivots = mpki_direct_by_pivots,
     .apply = mpki_direct_apply,
+    .sparse = mpki_direct_sparse,
 };
