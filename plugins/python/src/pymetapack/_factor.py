@@ -29,6 +29,7 @@ from ._matrix import (
 from ._null import lstsq, null_space
 from ._options import Options, as_dict
 from ._parts import Part, sample
+from ._sparse import solve_sparse
 from ._pattern import filled
 from ._types import (
     Array, DType, MatrixLike, OnGpu, OptionValue, SupportsCuda, SupportsDLPack, VectorLike,
@@ -139,6 +140,7 @@ class Factor:
         self._solve_info = ffi.new("mpk_solve_info *")
         self._null_info: Dict[str, Any] = {}
         self._shortest_info: Dict[str, Any] = {}
+        self._sparse_info: Dict[str, Any] = {}
         self._places: Optional[Array] = None
         self._gpu: Optional[int] = None  # on which the factor is
         self._kept: Optional[tuple[type, Any, Any]] = None  # the pattern, on a GPU
@@ -793,6 +795,46 @@ class Factor:
         self._with_values()
         return lstsq(self, b, null_space, out)
 
+    def solve_sparse(self, B: MatrixLike, rows: Optional[ArrayLike] = None,
+                     check: str = "none") -> Array:  # fmt: skip
+        """Rows of A⁻¹ B for a sparse B: what lies between these rows, those of B and the roots of the
+        elimination tree is all that is visited.
+
+        Parameters
+        ----------
+        B : sparse matrix of shape (n, k), or (n, 1)
+        rows : array of integers, optional
+            Which rows of X, in any order; None: all.
+        check : {"none", "rows", "full"}
+            "none": nothing is verified, as with ``solve(b, refine=0)``.  "rows": the equations of the
+            wanted rows, for which x is found in their neighbours, too; a large error shows that x is
+            wrong, a small one not that it is right.  "full": solved in all rows, refined and
+            checked; nothing is saved.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), k) or (n, k), in Fortran order.  ``stats()["solve_sparse"]`` has
+        the ``share`` of the work of solves in all rows, and what the check found.
+
+        Raises
+        ------
+        InputError
+            NaN or Inf in B, a row that is none.
+
+        Warns
+        -----
+        InaccurateWarning
+            The check found a backward error above ``accuracy``.
+
+        >>> import numpy as np, pymetapack, scipy.sparse as sp
+        >>> F = pymetapack.ldl(sp.diags([np.full(99, -1.0), np.full(100, 2.0)], [-1, 0]), lower=True)
+        >>> e = sp.csc_matrix(([1.0], ([3], [0])), (100, 1))
+        >>> F.solve_sparse(e, [3, 50]).round(6).T        # two entries of the inverse
+        array([[3.841584, 1.980198]])
+        """
+        self._with_values()
+        return solve_sparse(self, B, rows, check)
+
     def solve_part(self, part: str, b: VectorLike) -> Union[Array, SupportsCuda]:
         """One part of A⁻¹ = (S Pᵀ L⁻ᵀ) D⁻¹ (L⁻¹ P S) applied to b, without refinement.
 
@@ -977,8 +1019,8 @@ class Factor:
         """Numbers of the analysis, the factorization and the last solve (NaN: not computed).
 
         "analysis", "factor", "solve" and, of incomplete factors, "block" have the fields of the
-        library's structures of these names; "null_space" and "lstsq", once these were called, those
-        of mpk_null_info and mpk_minimum_norm_info; "memory" bytes in use now and at most.
+        library's structures of these names; "null_space", "lstsq" and "solve_sparse", once these were
+        called, those of mpk_null_info, mpk_minimum_norm_info and mpk_sparse_info; "memory" bytes in use now and at most.
         """
         with self._ctx.lock:
             bytes_ = ffi.new("int64_t[2]")
@@ -1001,6 +1043,8 @@ class Factor:
                 result["block"] = as_dict(block[0])
             if self._null_info:
                 result["null_space"] = dict(self._null_info)
+            if self._sparse_info:
+                result["solve_sparse"] = dict(self._sparse_info)
             if self._shortest_info:
                 result["lstsq"] = dict(self._shortest_info)
         return result
