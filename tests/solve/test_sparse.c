@@ -2,7 +2,9 @@
 /* Solves with few rows of b and few of x, beside solves in all rows: the same bits. */
 #include "support.h"
 
+#include "factor/factor.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 static mpk_context *ctx;
@@ -228,6 +230,96 @@ static void test_costs_and_checks(void **unused) {
     free(m.a);
 }
 
+static const char *name(const mpk_context *own) {
+    (void)own;
+    return "without paths";
+}
+
+/* An engine that has no paths, as a GPU's: the same rows, from solves in all of them. */
+static void test_without_paths(void **unused) {
+    (void)unused;
+    mpki_direct_engine direct = mpki_cpu_direct;
+    direct.sparse = NULL;
+    const mpki_engine engine = {.name = name, .direct = &direct, .vectors = &mpki_cpu_vectors};
+    mpk_context *const others = ctx;
+    for (int kind = 0; kind < 4; kind++) {
+        const mpk_scalar scalar = (mpk_scalar)kind;
+        dense m = family_matrix(SPARSE, 50, scalar, MPK_SYMMETRIC);
+        const double far = kind % 2 ? 1e-10 : 1e-2;
+        sides s = sides_new(50, scalar, 40, 3);
+        double complex x[2][3 * 40];
+        const int32_t row[] = {3, 44, 17};
+        for (int paths = 0; paths < 2; paths++) {
+            mpk_sparse_info info;
+            mpk_analysis *an;
+            ctx = NULL;
+            assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+            if (!paths) mpki_engine_use(ctx, &engine);
+            mpk_problem *problem = dense_problem(ctx, &m, 0);
+            mpk_factor *fac = factorize(problem, 1, &an);
+            assert_true(mpk_solve_sparse(ctx, fac, 40, s.ptr, s.row, s.value, 3, row,
+                                         MPK_SPARSE_BARE, x[paths], 3, &info) >= 0);
+            assert_true(paths ? info.nodes > 0 : info.nodes == 0 && info.share == 1);
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&problem);
+            mpk_context_destroy(&ctx);
+        }
+        for (int k = 0; k < 3 * 40; k++) {
+            const double complex a = scalar_load(scalar, x[0], k), b = scalar_load(scalar, x[1], k);
+            assert_true(cabs(a - b) <= far * (1 + cabs(b)));
+        }
+        sides_free(&s);
+        free(m.a);
+    }
+    ctx = others;
+}
+
+/* Threads that share a factor, each with a context of its own, the first time that it is asked. */
+enum { THREADS = 4, ROUNDS = 20 };
+typedef struct asker {
+    const mpk_factor *fac;
+    double x[ROUNDS];
+    bool failed;
+} asker;
+
+static void *ask(void *arg) {
+    asker *a = arg;
+    mpk_context *own = NULL;
+    a->failed = mpk_context_create(NULL, &own) != MPK_OK;
+    for (int32_t k = 0; k < ROUNDS && !a->failed; k++) {
+        const int64_t ptr[] = {0, 1};
+        const int32_t from = 13 * k, to = 399 - 7 * k;
+        const double one = 1;
+        a->failed |= mpk_solve_sparse(own, a->fac, 1, ptr, &from, &one, 1, &to, MPK_SPARSE_BARE,
+                                      &a->x[k], 1, NULL) != MPK_OK;
+    }
+    mpk_context_destroy(&own);
+    return NULL;
+}
+
+static void test_threads(void **unused) {
+    (void)unused;
+    mpk_problem *problem = NULL;
+    mpk_analysis *an;
+    pthread_t thread[THREADS];
+    static asker all[THREADS];
+    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 2d 20 0.3", 1, &problem), MPK_OK);
+    mpk_factor *fac = factorize(problem, 1, &an);
+    for (int t = 0; t < THREADS; t++) {
+        all[t].fac = fac;
+        assert_int_equal(pthread_create(&thread[t], NULL, ask, &all[t]), 0);
+    }
+    for (int t = 0; t < THREADS; t++) pthread_join(thread[t], NULL);
+    for (int t = 0; t < THREADS; t++) {
+        assert_false(all[t].failed);
+        assert_memory_equal(all[t].x, all[0].x, sizeof all[t].x);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+}
+
 static void test_refused(void **unused) {
     (void)unused;
     enum { N = 30 };
@@ -304,10 +396,13 @@ static void test_memory(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families), cmocka_unit_test(test_meshes),
-        cmocka_unit_test(test_costs_and_checks), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families),
+                                       cmocka_unit_test(test_meshes),
+                                       cmocka_unit_test(test_costs_and_checks),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_without_paths),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_memory)};
     if (mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
     const int rc = cmocka_run_group_tests(tests, NULL, NULL);
     mpk_context_destroy(&ctx);

@@ -107,7 +107,7 @@ static void find_nodes(const mpki_path_call *c, mpki_path_space *s) {
 }
 
 static bool grow(mpk_context *ctx, void **array, size_t *room, size_t bytes) {
-    if (bytes <= *room) return true;
+    if (*array && bytes <= *room) return true;
     mpki_release(ctx, *array);
     *room = 0;
     *array = mpki_alloc(ctx, STAGE, (int64_t)(bytes + bytes / 2), 1);
