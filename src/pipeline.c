@@ -457,20 +457,33 @@ static mpk_status run(work *w) {
 
 /* ---- what comes of it ------------------------------------------------------------------------ */
 
-/* An orthonormal basis of the kernel. */
-static mpk_status write_kernel(work *w) {
-    enum { BEYOND = 8 /* vectors that are looked for where no pivot is zero, at most */ };
+/* An orthonormal basis of the kernel, with more room while all of it is filled by vectors of which no
+ * pivot is zero. *basis [out] NULL after a failure */
+static mpk_status find_kernel(work *w, void **basis, mpk_null_info *found) {
+    enum { BEYOND = 8 };
     const mpk_problem_view *a = &w->run.problem;
-    mpk_null_info found;
-    mpk_status status = mpk_null_space(w->ctx, w->fac, 0, 0, 1, NULL, a->n, NULL, &found);
-    if (mpk_failed(status)) return status;
-    const int64_t zeros = found.zero_pivots;
-    const int32_t most = (int32_t)(zeros + BEYOND < a->n ? zeros + BEYOND : a->n);
-    void *basis =
-        mpki_alloc(w->ctx, "null space", (int64_t)a->n * most, mpk_scalar_size(a->scalar));
-    if (!basis) return mpki_failed(w->ctx);
-    status = mpk_null_space(w->ctx, w->fac, 0, most, 1, basis, a->n, NULL, &found);
-    (void)solved(w, status);
+    mpk_status status = mpk_null_space(w->ctx, w->fac, 0, 0, 1, NULL, a->n, NULL, found);
+    int64_t room = found->zero_pivots + BEYOND;
+    bool more = true;
+    while (more && !mpk_failed(status)) {
+        if (room > a->n) room = a->n;
+        mpki_release(w->ctx, *basis);
+        *basis = mpki_alloc(w->ctx, "null space", a->n * room, mpk_scalar_size(a->scalar));
+        if (!*basis) return mpki_failed(w->ctx);
+        status = mpk_null_space(w->ctx, w->fac, 0, (int32_t)room, 1, *basis, a->n, NULL, found);
+        more = found->beyond > 0 && found->dimension == room && room < a->n;
+        room += BEYOND * (int64_t)found->beyond;
+    }
+    return status;
+}
+
+static mpk_status write_kernel(work *w) {
+    const mpk_problem_view *a = &w->run.problem;
+    mpk_null_info found = {0};
+    void *basis = NULL;
+    (void)solved(w, mpki_failed(w->ctx)); /* what the factorization has to say */
+    mpk_status status = find_kernel(w, &basis, &found);
+    if (status > 0) (void)solved(w, status);
     if (!mpk_failed(status)) {
         w->run.nrhs = found.dimension;
         const mpk_status fits = check_output(w);

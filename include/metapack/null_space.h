@@ -13,9 +13,9 @@ extern "C" {
 typedef struct mpk_null_info {
     int32_t dimension; /**< vectors that are there now: columns 0 .. dimension - 1 */
     int32_t given;     /**< of them the caller's */
-    int32_t beyond;  /**< of them found by inverse iteration, where no pivot is zero; at most 8 are
-                              looked for, if there is room */
-    int32_t refused; /**< zero pivots, as far as there is room, without a vector: A does not take
+    int32_t beyond;    /**< of them found by inverse iteration, where no pivot is zero; as many
+                              as there is room for */
+    int32_t refused;   /**< zero pivots, as far as there is room, without a vector: A does not take
                               theirs to zero */
     int64_t zero_pivots;  /**< of the factor: what the dimension is expected to be */
     int certified;        /**< 1: the kernel has no other dimensions than these, but for a chance of

@@ -14,7 +14,6 @@ static const char STAGE[] = "null space";
 
 enum {
     STEPS = 6,   /* of refinement, of one vector */
-    BEYOND = 8,  /* vectors that no zero pivot shows, at most */
     INVERSE = 3, /* steps of inverse iteration for one of these */
     SPARE = 64   /* zero pivots that are looked at beyond the room that there is */
 };
@@ -364,7 +363,7 @@ static mpk_status from_noise(search *s) {
     uint64_t state = mpki_certificate_seed(n, 1);
     mpk_status status = MPK_OK;
     bool kept = true;
-    for (int k = 0; k < BEYOND && kept && s->count < s->most; k++) {
+    while (kept && s->count < s->most) {
         char *v = column(s, s->count);
         double eta = INFINITY;
         kept = false;

@@ -598,6 +598,8 @@ static void kernel_and_shortest(void **state) {
     RUN(&o, NULL, "inertia", "path.mtx", "-o", "v.mtx", "-q");
     assert_code(&o, 3);
     assert_string_equal(o.out, "2 0 1\n");
+    RUN(&o, NULL, "inertia", "path.mtx", "-o", "v.mtx", "-q", "--json");
+    assert_has(o.out, "singular: 1 zero pivots of 3"); /* as without the basis */
     assert_int_equal(read_array("v.mtx", x, 16), 3);
     for (int k = 0; k < 3; k++) assert_true(fabs(fabs(x[k]) - 1 / sqrt(3)) < 1e-15);
     RUN(&o, NULL, "inertia", TINY "kkt.mtx", "-o", "none.mtx", "-q"); /* regular: no column */

@@ -15,7 +15,7 @@ from ._options import as_dict
 from ._types import Array, VectorLike
 from ._vectors import columns, solve_columns
 
-_BEYOND = 8  # vectors that are looked for where no pivot is zero, at most
+_BEYOND = 8  # columns for vectors where no pivot is zero; more where these are filled
 
 if TYPE_CHECKING:
     from ._factor import Factor
@@ -39,26 +39,31 @@ def null_space(factor: Factor, vectors: Any, most: Optional[int], orthonormal: b
     info = ffi.new("mpk_null_info *")
     call, fac = factor._ctx.call, factor._fac
     with factor._ctx.lock:
-        if most is None:
+        room = most
+        if room is None:
             factor._ctx.check(call(lib.mpk_null_space, fac[0], 0, 0, 0, ffi.NULL, n, ffi.NULL, info))
-            most = min(n, max(count, int(info.zero_pivots) + _BEYOND))
-        elif most < count:
+            room = min(n, max(count, int(info.zero_pivots) + _BEYOND))
+        elif room < count:
             raise ValueError(f"most = {most}, and {count} vectors are given")
-        basis = np.empty((n, most), factor.dtype, order="F")
-        if given is not None:
-            basis[:, :count] = given
-        eta = np.zeros(max(1, most))
-        status = call(lib.mpk_null_space, fac[0], count, most, int(orthonormal), pointer(basis.T),
-                      max(1, n), ffi.cast("double *", ffi.from_buffer(eta)), info,
-                      long=factor._long_solve(most), progress=factor._progress)  # fmt: skip
-        factor._ctx.check(status)
+        while True:
+            basis = np.empty((n, room), factor.dtype, order="F")
+            if given is not None:
+                basis[:, :count] = given
+            eta = np.zeros(max(1, room))
+            status = call(lib.mpk_null_space, fac[0], count, room, int(orthonormal), pointer(basis.T),
+                          max(1, n), ffi.cast("double *", ffi.from_buffer(eta)), info,
+                          long=factor._long_solve(room), progress=factor._progress)  # fmt: skip
+            factor._ctx.check(status)
+            if most is not None or not info.beyond or int(info.dimension) < room or room == n:
+                break
+            room = min(n, room + 8 * int(info.beyond))  # there may be more
         message = factor._ctx.message()[2] if status else ""
         found = int(info.dimension)
         factor._null_info = as_dict(info[0])
         factor._null_info["eta"] = eta[:found].tolist()
     if status:
         warnings.warn(message, InaccurateWarning, stacklevel=3)
-    return basis[:, :found] if found == most else basis[:, :found].copy(order="F")
+    return basis[:, :found] if found == room else basis[:, :found].copy(order="F")
 
 
 def lstsq(factor: Factor, given: VectorLike, basis: Any, out: Optional[Array]) -> Array:
