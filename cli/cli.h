@@ -54,7 +54,7 @@ typedef struct cli_args {
     const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */
     /* of synthesize, with size and output */
     const char *type, *fill, *way, *target, *order, *match, *butterfly, *krylov;
-    bool json, progress, energy, quiet, force, help, all_options, version;
+    bool minimum_norm, json, progress, energy, quiet, force, help, all_options, version;
     bool pattern;   /* of inverse */
     uint64_t typed; /* bit k: mpk_option_at(k) was given */
     cli_vsim vsim;

@@ -4,7 +4,7 @@
 
 /** metapack inertia A: numbers of positive, negative and zero eigenvalues, from a factorization. */
 int cmd_inertia(cli_args *args) {
-    mpk_job job = {.goal = MPK_GOAL_FACTORIZE};
+    mpk_job job = {.goal = MPK_GOAL_FACTORIZE, .output = args->output};
     int code = cli_matrix(args, &job);
     if (!code) code = cli_check_read(args);
     if (args->options.method == MPK_METHOD_AUTO) /* nothing else counts, and it refuses at once */

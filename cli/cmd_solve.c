@@ -36,15 +36,18 @@ static bool is_array(const char *path) {
 
 /** metapack solve A [-b B] [-o X]: solve A X = B. */
 int cmd_solve(cli_args *args) {
-    mpk_job job = {.goal = MPK_GOAL_SOLVE, .rhs = args->rhs, .output = args->output};
+    mpk_job job = {.goal = MPK_GOAL_SOLVE,
+                   .rhs = args->rhs,
+                   .output = args->output,
+                   .minimum_norm = args->minimum_norm};
     int code = cli_matrix(args, &job);
     if (code) return code;
     if (args->backend) return solve_there(args, &job);
     const bool off = args->dense && !strcmp(args->dense, "off");
     if (args->dense && !off) {
         job.dense = !strcmp(args->dense, "on") ? "auto" : args->dense;
-    } else if (!off && !job.perm && !job.plot && !job.trace && !job.given_blocks &&
-               !job.given_pivots && args->options.method == MPK_METHOD_AUTO &&
+    } else if (!off && !job.minimum_norm && !job.perm && !job.plot && !job.trace &&
+               !job.given_blocks && !job.given_pivots && args->options.method == MPK_METHOD_AUTO &&
                is_array(job.matrix)) {
         job.dense = "auto", job.dense_if_one = 1;
     }

@@ -110,6 +110,12 @@ endif()
 set_target_properties(bench_schur PROPERTIES OUTPUT_NAME schur
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 
+# Few rows of b and x: bench/results/sparse-sides.md
+add_executable(bench_sparse_sides EXCLUDE_FROM_ALL bench/sparse_sides.c)
+target_link_libraries(bench_sparse_sides PRIVATE metapack_static m)
+set_target_properties(bench_sparse_sides PROPERTIES OUTPUT_NAME sparse_sides
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+
 # The symbolic half of the methods on blocks.
 add_executable(bench_lists EXCLUDE_FROM_ALL bench/lists.c)
 target_include_directories(bench_lists PRIVATE src)

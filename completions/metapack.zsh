@@ -13,6 +13,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '-b+[right-hand sides]:B:_files'
                 '--output=[write the solution]:X:_files'
                 '-o+[write the solution]:X:_files'
+                '--minimum-norm[of all X with the least residual the shortest, where A is singular]'
                 '--method=[how A is factorized]:NAME:(auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor)'
                 '--no-direct[not directly, but by incomplete factorizations until one converges (--direct off)]'
                 '--krylov=[the iterative method, with the factor as preconditioner]:NAME:(auto none sqmr minres symmlq cg gmres fgmres bicgstab idr)'
@@ -127,11 +128,14 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
         inertia)
             specs=(
                 '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--output=[write an orthonormal basis of the kernel]:V:_files'
+                '-o+[write an orthonormal basis of the kernel]:V:_files'
                 '--method=[how A is factorized]:NAME:(auto ldlt ildlt jacobi ilu0 none diagonal block_jacobi ssor)'
                 '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
                 '--threads=[threads at work]:N:'
                 '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
                 '--plot=[draw patterns and times]:FILE:_files'
+                '--force[write more than 1 GB, and to a disk that is too full]'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report]'
                 '-q[no report]'

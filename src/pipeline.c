@@ -17,6 +17,7 @@
 
 #include <math.h>
 #include <metapack/adaptive.h>
+#include <metapack/null_space.h>
 #include <metapack/pipeline.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ static mpk_status look_at_dense(work *w) {
                               : job->trace        ? "trace"
                               : job->given_blocks ? "given-blocks"
                               : job->given_pivots ? "given-pivots"
+                              : job->minimum_norm ? "minimum-norm"
                                                   : NULL;
     if (other)
         return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1, "option --%s is %s", other, by);
@@ -321,6 +323,23 @@ static mpk_status analyse(work *w) {
     return status;
 }
 
+/* The shortest solution, and what the report has of it. */
+static mpk_status shortest(work *w) {
+    const int32_t n = w->run.problem.n;
+    mpk_minimum_norm_info found = {0};
+    const mpk_status status = mpk_solve_minimum_norm(w->ctx, w->fac, 0, NULL, 0, w->run.nrhs, w->x,
+                                                     n, w->x, n, &w->options, &found);
+    w->run.solve = (mpk_solve_info){.iterations = found.iterations,
+                                    .componentwise = found.componentwise,
+                                    .unrefined = found.componentwise,
+                                    .normwise = found.componentwise,
+                                    .relative_residual = hypot(found.outside, found.residual),
+                                    .time_s = found.time_s,
+                                    .solved = found.consistent > 0,
+                                    .consistent = found.dimension > 0 ? found.consistent : 0};
+    return status;
+}
+
 /* A factor that nothing is solved with is for the inertia. */
 static mpk_status factorize(work *w) {
     mpki_ask_for_rank(w->ctx, w->job->goal == MPK_GOAL_FACTORIZE);
@@ -346,8 +365,10 @@ static mpk_status solved(work *w, mpk_status status) {
 static mpk_status solve(work *w) {
     const int32_t n = w->run.problem.n;
     const double began = mpki_trace_begin(w->ctx);
-    const mpk_status status = mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n, &w->options,
-                                         &w->run.solve, &w->history);
+    const mpk_status status = w->job->minimum_norm
+                                  ? shortest(w)
+                                  : mpki_solve(w->ctx, w->fac, w->run.nrhs, w->x, n, w->x, n,
+                                               &w->options, &w->run.solve, &w->history);
     mpki_trace_end(w->ctx, MPKI_LANE_CALLER, "solve", -1, began);
     tell(w); /* in doubt a solve has examined the inertia */
     w->run.have_solve = !mpk_failed(status);
@@ -484,9 +505,50 @@ static mpk_status write_inverse(const work *w) {
     return status;
 }
 
+/* An orthonormal basis of the kernel, with more room while all of it is filled by vectors of which no
+ * pivot is zero. *basis [out] NULL after a failure */
+static mpk_status find_kernel(work *w, void **basis, mpk_null_info *found) {
+    enum { BEYOND = 8 };
+    const mpk_problem_view *a = &w->run.problem;
+    mpk_status status = mpk_null_space(w->ctx, w->fac, 0, 0, 1, NULL, a->n, NULL, found);
+    int64_t room = found->zero_pivots + BEYOND;
+    bool more = true;
+    while (more && !mpk_failed(status)) {
+        if (room > a->n) room = a->n;
+        mpki_release(w->ctx, *basis);
+        *basis = mpki_alloc(w->ctx, "null space", a->n * room, mpk_scalar_size(a->scalar));
+        if (!*basis) return mpki_failed(w->ctx);
+        status = mpk_null_space(w->ctx, w->fac, 0, (int32_t)room, 1, *basis, a->n, NULL, found);
+        more = found->beyond > 0 && found->dimension == room && room < a->n;
+        room += BEYOND * (int64_t)found->beyond;
+    }
+    return status;
+}
+
+static mpk_status write_kernel(work *w) {
+    const mpk_problem_view *a = &w->run.problem;
+    mpk_null_info found = {0};
+    void *basis = NULL;
+    (void)solved(w, mpki_failed(w->ctx)); /* what the factorization has to say */
+    mpk_status status = find_kernel(w, &basis, &found);
+    if (status > 0) (void)solved(w, status);
+    if (!mpk_failed(status)) {
+        w->run.nrhs = found.dimension;
+        const mpk_status fits = check_output(w);
+        w->run.nrhs = 0;
+        status = mpki_worse(status, fits);
+    }
+    if (!mpk_failed(status))
+        status = mpki_worse(status, mpk_rhs_write(w->ctx, w->job->output, a->n, a->scalar,
+                                                  found.dimension, basis, a->n));
+    mpki_release(w->ctx, basis);
+    return status;
+}
+
 static mpk_status write_output(work *w) {
     const mpk_problem_view *a = &w->run.problem;
     if (!w->job->output) return MPK_OK;
+    if (w->job->goal == MPK_GOAL_FACTORIZE) return write_kernel(w);
     if (w->job->goal == MPK_GOAL_READ) return mpk_problem_write(w->ctx, w->problem, w->job->output);
     if (w->job->goal == MPK_GOAL_INVERSE) return write_inverse(w);
     return mpk_rhs_write(w->ctx, w->job->output, a->n, a->scalar, w->run.nrhs, w->x, a->n);
@@ -531,7 +593,7 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
-    if (job->goal == MPK_GOAL_INVERSE && w.options.method == MPK_METHOD_AUTO)
+    if ((job->goal == MPK_GOAL_INVERSE || job->minimum_norm) && w.options.method == MPK_METHOD_AUTO)
         w.options.method = MPK_METHOD_LDLT;
     const mpki_engine *engine =
         mpk_failed(status) ? NULL : mpki_engine_of(ctx, NULL, &w.options); /* is it there? */

@@ -149,6 +149,43 @@ mpk_status mpk_schur_solve_sized(size_t size, mpk_context *ctx, const mpk_factor
     return status;
 }
 
+mpk_status mpk_null_space_sized(size_t size, mpk_context *ctx, const mpk_factor *fac, int32_t given,
+                                int32_t most, int orthonormal, void *basis, int64_t ld, double *eta,
+                                mpk_null_info *info) {
+    mpk_null_info full;
+    TAKE(info);
+    const mpk_status status =
+        mpk_null_space(ctx, fac, given, most, orthonormal, basis, ld, eta, OUT(info));
+    GIVE(info);
+    return status;
+}
+
+mpk_status mpk_solve_minimum_norm_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                        int32_t dimension, const void *basis, int64_t ld,
+                                        int32_t nrhs, const void *b, int64_t ldb, void *x,
+                                        int64_t ldx, const mpk_options *options,
+                                        mpk_minimum_norm_info *info) {
+    mpk_minimum_norm_info full;
+    TAKE(info);
+    const mpk_status status = mpk_solve_minimum_norm(ctx, fac, dimension, basis, ld, nrhs, b, ldb,
+                                                     x, ldx, options, OUT(info));
+    GIVE(info);
+    return status;
+}
+
+mpk_status mpk_solve_sparse_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                  int32_t nrhs, const int64_t *bptr, const int32_t *brow,
+                                  const void *bval, int32_t wanted, const int32_t *row,
+                                  mpk_sparse_check check, void *x, int64_t ldx,
+                                  mpk_sparse_info *info) {
+    mpk_sparse_info full;
+    TAKE(info);
+    const mpk_status status =
+        mpk_solve_sparse(ctx, fac, nrhs, bptr, brow, bval, wanted, row, check, x, ldx, OUT(info));
+    GIVE(info);
+    return status;
+}
+
 mpk_status mpk_solve_adaptive_sized(size_t size, mpk_context *ctx, const mpk_problem *problem,
                                     const mpk_options *options, int32_t nrhs, const void *b,
                                     int64_t ldb, void *x, int64_t ldx, double *history,

@@ -110,10 +110,17 @@ MPK_API mpk_status mpk_isai_get(mpk_context *ctx, const mpk_isai *isai, int64_t 
 MPK_API void mpk_isai_info_get(const mpk_isai *isai, mpk_isai_info *info);
 MPK_API void mpk_isai_destroy(mpk_isai **isai);
 
+/** The function of this name, with n in 64 bits: metapack.h, Orders.
+ *  Returns as it does | MPK_ERR_SIZE: n is above 2147483647 */
+MPK_API mpk_status mpk_isai_create_wide(mpk_context *ctx, mpk_scalar scalar, int64_t n,
+                                        const int64_t *ptr, const int32_t *row, const void *val,
+                                        const mpk_isai_options *options, mpk_isai **isai);
+
 /** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
 MPK_API void mpk_isai_options_init_sized(size_t size, mpk_isai_options *options);
 MPK_API void mpk_isai_info_get_sized(size_t size, const mpk_isai *isai, mpk_isai_info *info);
 #ifndef MPKI_LIBRARY
+#define mpk_isai_create(...) mpk_isai_create_wide(__VA_ARGS__)
 #define mpk_isai_options_init(...)                                                                 \
     mpk_isai_options_init_sized(sizeof(mpk_isai_options), __VA_ARGS__)
 #define mpk_isai_info_get(...) mpk_isai_info_get_sized(sizeof(mpk_isai_info), __VA_ARGS__)

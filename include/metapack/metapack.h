@@ -28,6 +28,11 @@
  *             of that name with _sized. Other languages call that one, with the size of their own
  *             struct. Of a struct that is larger than the library's the rest is set to 0. Structs
  *             that are parts of others, or entries of arrays, keep their size.
+ *  Orders     n, indices and numbers of right-hand sides are int32_t. A caller's n of 64 bits is not
+ *             cut: functions that begin with one are macros of the same name with _wide, which take
+ *             int64_t and refuse what is above 2147483647 (MPK_ERR_SIZE); other languages call that
+ *             one. Counts of entries and leading dimensions are int64_t. Why:
+ *             docs/design/conventions.md.
  *  Units      Names end in _s for seconds and in bytes for bytes; nnz counts entries, flops counts
  *             additions and multiplications.
  *  Threads    A context serves one thread at a time; threads with a context each may work at the
@@ -54,6 +59,9 @@
 #include <metapack/dense.h>    /* one dense matrix, on the processor or a device */
 #include <metapack/report.h>   /* a run's numbers as text, JSON and SVG */
 #include <metapack/pipeline.h> /* the whole path, from files to files */
+
+#include <metapack/null_space.h>   /* the kernel of a singular A, and shortest solutions */
+#include <metapack/solve_sparse.h> /* few rows of b, few rows of x */
 
 #include <metapack/batch.h> /* many small dense matrices at once */
 #include <metapack/isai.h>  /* incomplete sparse approximate inverses */

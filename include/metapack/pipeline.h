@@ -28,7 +28,9 @@ typedef struct mpk_job {
     const char *perm;   /**< file with the order for ordering = given: n integers, the old index at
                              each new position, from 0 or from 1; NULL: options.given_perm */
     const char *output; /**< file to write: X (SOLVE), A (READ), entries of A^-1 (INVERSE): the
-                             diagonal as an array, those on A's pattern as a matrix */
+                             diagonal as an array, those on A's pattern as a matrix; or of FACTORIZE
+                             an orthonormal basis of A's kernel (mpk_null_space; n x 0 where A is
+                             regular) */
     const char *plot;   /**< a picture with patterns and times, as mpk_report_plot() */
     const char *trace;  /**< what was done when, by the caller and by the inspector of a method on
                              blocks: to *.svg, *.png and *.pdf a picture, else JSON in Chrome's trace format; of
@@ -51,6 +53,9 @@ typedef struct mpk_job {
     int64_t energy;    /**< 1: what factorization and solve take in joules, where the machine
                                 tells it (mpk_energy) */
     int64_t selection; /**< which entries (INVERSE), an mpk_selection */
+    int64_t
+        minimum_norm; /**< SOLVE: 1: of all X with the least ||B - A X||_2 the one with the least
+                               ||X||_2 (mpk_solve_minimum_norm), by the direct method */
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by

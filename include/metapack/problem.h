@@ -149,6 +149,32 @@ MPK_API void mpk_free(mpk_context *ctx, void **ptr);
 MPK_API mpk_status mpk_problem_multiply(mpk_context *ctx, const mpk_problem *problem, int32_t nrhs,
                                         const void *x, int64_t ldx, void *y, int64_t ldy);
 
+/** The functions of these names, with n in 64 bits: metapack.h, Orders.
+ *  Returns as they do | MPK_ERR_SIZE: n is above 2147483647 */
+MPK_API mpk_status mpk_problem_from_csc_wide(mpk_context *ctx, int64_t n, mpk_scalar scalar,
+                                             mpk_symmetry symmetry, mpk_triangle triangle,
+                                             const int64_t *ap, const int32_t *ai, const void *ax,
+                                             mpk_problem **problem);
+MPK_API mpk_status mpk_problem_from_triplets_wide(mpk_context *ctx, int64_t n, mpk_scalar scalar,
+                                                  mpk_symmetry symmetry, mpk_triangle triangle,
+                                                  int64_t nnz, const int32_t *rows,
+                                                  const int32_t *cols, const void *values,
+                                                  mpk_problem **problem);
+MPK_API mpk_status mpk_symmetrize_wide(mpk_context *ctx, int64_t n, mpk_scalar scalar,
+                                       mpk_symmetry symmetry, void *a, int64_t lda,
+                                       mpk_asymmetry *asymmetry);
+MPK_API mpk_status mpk_rhs_read_wide(mpk_context *ctx, const char *path, int64_t n,
+                                     mpk_scalar scalar, int32_t *nrhs, void **b);
+MPK_API mpk_status mpk_rhs_write_wide(mpk_context *ctx, const char *path, int64_t n,
+                                      mpk_scalar scalar, int32_t nrhs, const void *x, int64_t ldx);
+#ifndef MPKI_LIBRARY
+#define mpk_problem_from_csc(...) mpk_problem_from_csc_wide(__VA_ARGS__)
+#define mpk_problem_from_triplets(...) mpk_problem_from_triplets_wide(__VA_ARGS__)
+#define mpk_symmetrize(...) mpk_symmetrize_wide(__VA_ARGS__)
+#define mpk_rhs_read(...) mpk_rhs_read_wide(__VA_ARGS__)
+#define mpk_rhs_write(...) mpk_rhs_write_wide(__VA_ARGS__)
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,8 +63,8 @@ static PetscErrorCode whole_problem(mpkp_solver *s, PetscInt n, const int64_t *a
             rows[k] = cols[nnz + k] = ai[k];
             cols[k] = rows[nnz + k] = (int32_t)j;
         }
-    *status = mpk_problem_from_triplets(s->ctx, (int32_t)n, MPKP_SCALAR, s->symmetry, MPK_FULL,
-                                        2 * nnz, rows, cols, ax, &s->problem);
+    *status = mpk_problem_from_triplets(s->ctx, n, MPKP_SCALAR, s->symmetry, MPK_FULL, 2 * nnz,
+                                        rows, cols, ax, &s->problem);
     PetscCall(PetscFree2(rows, cols));
     PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -85,8 +85,8 @@ static PetscErrorCode analyse(Mat F, Mat A, const mpkp_entries *e) {
     if (!mpk_failed(status) && e->both)
         PetscCall(whole_problem(s, e->rows * e->bs, ap, ai, ax, &status));
     else if (!mpk_failed(status))
-        status = mpk_problem_from_csc(s->ctx, (int32_t)(e->rows * e->bs), MPKP_SCALAR, s->symmetry,
-                                      MPK_LOWER, ap, ai, ax, &s->problem);
+        status = mpk_problem_from_csc(s->ctx, e->rows * e->bs, MPKP_SCALAR, s->symmetry, MPK_LOWER,
+                                      ap, ai, ax, &s->problem);
     PetscCall(PetscFree2(ai, ax));
     PetscCall(PetscFree(ap));
     if (!finite) PetscCall(PetscInfo(F, "METAPACK: analysis of a matrix with NaN or Inf\n"));

@@ -131,6 +131,8 @@ static PetscErrorCode mat_solve(Mat F, Mat B, Mat X) {
                "METAPACK: MatMatSolve takes dense matrices, not %s",
                ((PetscObject)(dense ? X : B))->type_name);
     PetscCall(MatGetSize(B, NULL, &columns));
+    PetscCheck(columns <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "METAPACK: %" PetscInt_FMT " right-hand sides; the most are %d", columns, INT32_MAX);
     PetscCall(MatDenseGetLDA(B, &ldb));
     PetscCall(MatDenseGetLDA(X, &ldx));
     PetscCall(MatDenseGetArrayRead(B, &b));

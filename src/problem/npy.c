@@ -249,7 +249,8 @@ mpk_status mpki_npy_read(mpk_context *ctx, mpki_stream *s, mpk_problem **problem
                           mpki_stream_name(s), of.dimensions, of.dimensions == 1 ? "" : "s",
                           (long long)of.rows, (long long)of.cols);
     if (of.rows > INT32_MAX - 8)
-        return bad(ctx, s, MPK_ERR_SIZE, "the array is too large for any memory");
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, of.rows, "%s: %lld rows: at most %d can be had",
+                          mpki_stream_name(s), (long long)of.rows, INT32_MAX - 8);
     const double n = (double)of.rows;
     status = mpki_memory_check(ctx, STAGE, "a matrix of so many entries",
                                mpki_assemble_bytes(n, n * n, of.scalar, false), 0);

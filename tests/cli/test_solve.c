@@ -607,8 +607,40 @@ static void energy(void **state) {
     }
 }
 
+/* A path of three, whose kernel is 1: its basis, and the shortest of all that leave the least. */
+static void kernel_and_shortest(void **state) {
+    (void)state;
+    double x[16];
+    write_text("path.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 -1\n"
+                           "2 2 2\n3 2 -1\n3 3 1\n");
+    write_text("b.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\n1\n4\n");
+    RUN(&o, NULL, "inertia", "path.mtx", "-o", "v.mtx", "-q");
+    assert_code(&o, 3);
+    assert_string_equal(o.out, "2 0 1\n");
+    RUN(&o, NULL, "inertia", "path.mtx", "-o", "v.mtx", "-q", "--json");
+    assert_has(o.out, "singular: 1 zero pivots of 3"); /* as without the basis */
+    assert_int_equal(read_array("v.mtx", x, 16), 3);
+    for (int k = 0; k < 3; k++) assert_true(fabs(fabs(x[k]) - 1 / sqrt(3)) < 1e-15);
+    RUN(&o, NULL, "inertia", TINY "kkt.mtx", "-o", "none.mtx", "-q"); /* regular: no column */
+    assert_code(&o, 0);
+    assert_int_equal(read_array("none.mtx", x, 16), 0);
+    RUN(&o, NULL, "solve", "path.mtx", "-b", "b.mtx", "-o", "x.mtx", "--minimum-norm", "-q",
+        "--json");
+    assert_code(&o, 3);
+    assert_has(o.out, "\"consistent\": \"no\"");
+    assert_int_equal(read_array("x.mtx", x, 16), 3);
+    assert_true(fabs(x[0] + 4.0 / 3) < 1e-14 && fabs(x[1] + 1.0 / 3) < 1e-14 &&
+                fabs(x[2] - 5.0 / 3) < 1e-14);
+    RUN(&o, NULL, "solve", "path.mtx", "-b", "b.mtx", "--minimum-norm", "--dense", "on", "-q");
+    assert_code(&o, 1);
+    RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "--minimum-norm", "-q");
+    assert_code(&o, 0);
+    assert_files(5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(kernel_and_shortest, empty_folder),
         cmocka_unit_test_teardown(kkt_system, empty_folder),
         cmocka_unit_test_teardown(energy, empty_folder),
         cmocka_unit_test_teardown(ones, empty_folder),

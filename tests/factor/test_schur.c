@@ -595,6 +595,13 @@ static void refused(void **state) {
     assert_int_equal(mpk_solve(ctx, fac, 1, b, N, x, N, &o, NULL), MPK_ERR_UNSUPPORTED);
     assert_non_null(strstr(text_of(ctx), "mpk_schur_condense"));
     assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_ALL, 1, x, N), MPK_ERR_UNSUPPORTED);
+    assert_int_equal(mpk_null_space(ctx, fac, 0, 0, 0, NULL, N, NULL, NULL), MPK_ERR_UNSUPPORTED);
+    const int64_t bptr[] = {0, 0};
+    assert_int_equal(
+        mpk_solve_sparse(ctx, fac, 1, bptr, NULL, NULL, N, NULL, MPK_SPARSE_BARE, x, N, NULL),
+        MPK_ERR_UNSUPPORTED);
+    assert_int_equal(mpk_solve_minimum_norm(ctx, fac, 0, NULL, N, 1, b, N, x, N, &o, NULL),
+                     MPK_ERR_UNSUPPORTED);
     double inverse[N];
     assert_int_equal(
         mpk_selected_inverse(ctx, fac, MPK_SELECT_DIAGONAL, inverse, sizeof inverse, &o, NULL),

@@ -7,6 +7,7 @@
 #include <complex.h>
 #include <float.h>
 #include <math.h>
+#include <unistd.h>
 
 /* [ 4 1 0 ]
  * [ 1 0 2 ]   inertia (2, 1, 0); zero on the diagonal is stored
@@ -102,8 +103,95 @@ static void pointers(void **state) {
                                           lower_ai, lower_values, &p),
                      MPK_ERR_ARGUMENT);
     mpk_last_error(ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "is negative"));
+    assert_int_equal((mpk_problem_from_csc)(ctx, INT32_MIN, MPK_D, MPK_SYMMETRIC, MPK_LOWER,
+                                            lower_ap, lower_ai, lower_values, &p),
+                     MPK_ERR_ARGUMENT); /* as a program of an older header calls it */
+    mpk_last_error(ctx, NULL, NULL, &text);
     assert_non_null(strstr(text, "2147483648 or more does not fit"));
     mpk_context_destroy(&ctx);
+}
+
+/* Orders that 32 bits do not hold: cut, the second one would be 3. */
+static void wide_orders(void **state) {
+    (void)state;
+    static const int64_t orders[] = {INT64_C(1) << 31, (INT64_C(1) << 32) + 3, INT64_MAX};
+    mpk_context *ctx = NULL;
+    mpk_problem *p = NULL;
+    mpk_isai *isai = NULL;
+    mpk_asymmetry apart;
+    const char *text = NULL;
+    void *b = NULL;
+    double a[9] = {0};
+    int32_t nrhs;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int k = 0; k < 3; k++)
+        for (int call = 0; call < 6; call++) {
+            const int64_t n = orders[k];
+            char words[64];
+            const mpk_status status =
+                call == 0 ? mpk_problem_from_csc(ctx, n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, lower_ap,
+                                                 lower_ai, lower_values, &p)
+                : call == 1 ? mpk_problem_from_triplets(ctx, n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, 1,
+                                                        lower_ai, lower_ai, lower_values, &p)
+                : call == 2 ? mpk_symmetrize(ctx, n, MPK_D, MPK_SYMMETRIC, a, n, &apart)
+                : call == 3 ? mpk_rhs_read(ctx, "/nowhere/b.mtx", n, MPK_D, &nrhs, &b)
+                : call == 4
+                    ? mpk_rhs_write(ctx, "/nowhere/x.mtx", n, MPK_D, 1, a, n)
+                    : mpk_isai_create(ctx, MPK_D, n, lower_ap, lower_ai, lower_values, NULL, &isai);
+            assert_int_equal(status, MPK_ERR_SIZE);
+            mpk_last_error(ctx, NULL, NULL, &text);
+            snprintf(words, sizeof words, "n = %lld is above 2147483647", (long long)n);
+            if (!strstr(text, words)) fail_msg("%s", text);
+            assert_true(!p && !isai && !b);
+        }
+    mpk_context_destroy(&ctx);
+}
+
+/* The same of files. */
+static void wide_files(void **state) {
+    (void)state;
+    static const char *const orders[] = {"2147483648", "4294967299"};
+    for (int k = 0; k < 2; k++)
+        for (int format = 0; format < 4; format++) {
+            char path[] = "/tmp/metapack-wide-XXXXXX", text[512];
+            const char *n = orders[k], *told = NULL;
+            mpk_context *ctx = NULL;
+            mpk_problem *p = NULL;
+            size_t length;
+            if (format == 0)
+                snprintf(text, sizeof text,
+                         "%%%%MatrixMarket matrix coordinate real symmetric\n%s %s 1\n1 1 1\n", n,
+                         n);
+            else if (format == 1)
+                snprintf(text, sizeof text,
+                         "%%%%MatrixMarket matrix array real symmetric\n%s %s\n1\n", n, n);
+            else if (format == 2)
+                snprintf(text, sizeof text,
+                         "a title%65sKEY\n%14d%14d%14d%14d\nrsa           %14s%14s%14d%14d\n"
+                         "(8I10)          (8I10)          (4E20.12)\n1 2\n",
+                         "", 3, 1, 1, 1, n, n, 1, 0);
+            length = strlen(text);
+            if (format == 3) { /* .npy, version 1 */
+                char *header = text + 10;
+                snprintf(header, sizeof text - 10,
+                         "{'descr': '<f8', 'fortran_order': False, 'shape': (%s, %s), }\n", n, n);
+                const size_t bytes = strlen(header);
+                memcpy(text, "\x93NUMPY\1\0", 8);
+                text[8] = (char)bytes, text[9] = 0;
+                length = 10 + bytes;
+            }
+            const int file = mkstemp(path);
+            assert_true(file >= 0 && write(file, text, length) == (ssize_t)length);
+            close(file);
+            assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+            const mpk_status status = mpk_problem_read(ctx, path, &p);
+            unlink(path);
+            mpk_last_error(ctx, NULL, NULL, &told);
+            if (status != MPK_ERR_SIZE) fail_msg("format %d: %d, %s", format, (int)status, told);
+            if (!strstr(told, n)) fail_msg("format %d: %s", format, told);
+            mpk_context_destroy(&ctx);
+        }
 }
 
 /* The same matrix in every dress; what is in the other triangle does not count. */
@@ -477,6 +565,8 @@ static void memory_runs_out(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wide_orders),
+        cmocka_unit_test(wide_files),
         cmocka_unit_test(csc_lower),
         cmocka_unit_test(triangles),
         cmocka_unit_test(shuffled),

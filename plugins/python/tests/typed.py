@@ -42,6 +42,10 @@ def accepted() -> None:
         numbers: dict[str, Any] = F.stats()
         entries: NDArray[Any] = F.inverse_diagonal(accuracy=1e-6)
         F.aslinearoperator(check="always")
+        few: NDArray[Any] = F.solve_sparse(A, [0], check="rows")
+        kernel: NDArray[Any] = F.null_space(most=1, orthonormal=False)
+        shortest: NDArray[Any] = F.lstsq([3.0, 4.0], None)
+        assert few.shape == (1, 2) and kernel.shape == (2, 0) and shortest.shape == (2,)
     solve: Callable[..., NDArray[Any]] = mp.factorized([[0, 1], [1, 0]], given_perm=[1, 0])
     y, info = mp.minres(A, np.ones(2), M=mp.ildl(A, method="none"), callback=print)
     iterations: int = info.iterations
@@ -64,6 +68,8 @@ def refused(A: NDArray[np.float64]) -> None:
     F.marginal_variances(accuracy="high")  # type: ignore[arg-type]
     F.solve(A, out=[1.0])  # type: ignore[call-overload]
     F.solve(A, refine="none")  # type: ignore[call-overload]
+    F.solve_sparse(A, check=1)  # type: ignore[arg-type]
+    F.null_space(most="all")  # type: ignore[arg-type]
     F.aslinearoperator(check=1)  # type: ignore[arg-type]
     F.nneg = 3  # type: ignore[misc]
     words: str = F.inertia  # type: ignore[assignment]

@@ -105,6 +105,24 @@ typedef struct mpki_selected_done {
 /** Which way over the outer rows of a tree. */
 typedef enum mpki_outer_part { MPKI_CONDENSE, MPKI_EXPAND } mpki_outer_part;
 
+/** Right-hand sides with few rows, as mpk_solve_sparse() has them; x in host memory. */
+typedef struct mpki_sparse_sides {
+    int32_t nrhs;
+    const int64_t *bptr; /* nrhs + 1 */
+    const int32_t *brow; /* bptr[nrhs]: rows, those of one side in any order, also more than once */
+    const void *bval;
+    int32_t wanted;
+    const int32_t *row; /* wanted: rows of x; NULL: all n */
+    void *x;            /* wanted x nrhs */
+    int64_t ldx;
+} mpki_sparse_sides;
+
+/** What such solves took: visits to nodes, and entries of L that these read, for each vector; and what
+ *  a solve of one vector in all rows reads. */
+typedef struct mpki_sparse_done {
+    int64_t nodes, entries, full;
+} mpki_sparse_done;
+
 typedef struct mpki_direct_engine {
     /** Memory for factors of this tree, which must outlive *f. Returns MPK_OK | MPK_ERR_MEMORY. */
     mpk_status (*make)(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **f);
@@ -200,6 +218,12 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_CANCELLED */
     mpk_status (*outer)(mpki_direct_solver *s, mpki_outer_part part, int32_t nrhs, const void *b,
                         int64_t ldb, void *x2, int64_t ldx2, void *x, int64_t ldx);
+    /** x := rows of A^-1 b without refinement, visiting what lies between these rows, those of b and
+     *  the roots; the bits of apply() with one vector, for any number of threads. NULL: the engine
+     *  has none.
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED: x is undefined */
+    mpk_status (*sparse)(mpk_context *ctx, const mpki_direct *f, int threads,
+                         const mpki_sparse_sides *sides, mpki_sparse_done *done);
 } mpki_direct_engine;
 
 #endif

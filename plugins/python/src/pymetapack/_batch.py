@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Optional
 
 import numpy as np
 
+from ._check import check_order
 from ._context import Context
 from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib
@@ -73,7 +74,7 @@ class BatchFactor:
             raise ValueError(f"pivoting must be one of {', '.join(_PIVOTING)}")
         if a.shape[1] != a.shape[2]:
             raise ValueError(f"the matrices are {a.shape[1]} x {a.shape[2]}, not square")
-        self.count, self.n = int(a.shape[0]), int(a.shape[1])
+        self.count, self.n = int(a.shape[0]), check_order(a.shape[1])
         self.dtype = working_dtype(a.dtype, "the matrices")
         self.method = method
         self._ctx = Context()

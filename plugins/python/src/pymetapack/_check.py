@@ -11,6 +11,16 @@ import numpy as np
 from ._types import Array
 
 
+_MOST = 2**31 - 1  # orders and numbers of right-hand sides have 32 bits
+
+
+def check_order(n: int, what: str = "the order") -> int:
+    """ValueError for what 32 bits do not hold, before anything is made of that size."""
+    if int(n) > _MOST:
+        raise ValueError(f"{what} {n} exceeds 2**31 - 1")
+    return int(n)
+
+
 def _integers(x: Any, name: str, what: str) -> Array:
     array = np.asarray(x)
     if array.ndim != 1:

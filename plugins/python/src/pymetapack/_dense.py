@@ -8,6 +8,7 @@ from typing import Any, Callable, NoReturn, Optional
 
 import numpy as np
 
+from ._check import check_order
 from ._context import Context
 from ._device import Link, Memory, deliver, gpu_of, lies_there, maker_of
 from ._errors import SingularMatrixError, ZeroPivotWarning
@@ -61,6 +62,7 @@ class _Dense:
         a = _here(A, self.link, "the matrix")
         if a.ndim != 2 or a.shape[0] != a.shape[1]:
             raise ValueError(f"the matrix has shape {a.shape}, and is not square")
+        check_order(a.shape[0])
         self.dtype = working_dtype(a.dtype if dtype is None else dtype, "the matrix")
         self.hermitian = bool(hermitian) and self.dtype.kind == "c"
         options = dict(options)

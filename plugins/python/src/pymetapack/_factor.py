@@ -26,8 +26,10 @@ from ._matrix import (
     Matrix, destroy_problem, host_array, places, pointer, take, take_there, to_host, view_of,
     working_dtype,
 )  # fmt: skip
+from ._null import lstsq, null_space
 from ._options import Options, as_dict
 from ._parts import Part, sample
+from ._sparse import solve_sparse
 from ._pattern import filled
 from ._selected import on_pattern, select, variances
 from ._types import (
@@ -138,6 +140,9 @@ class Factor:
         self._fac = self._ctx.own("factor")
         self._solve_info = ffi.new("mpk_solve_info *")
         self._selected_info: Optional[Any] = None  # of the last entries of the inverse
+        self._null_info: Dict[str, Any] = {}
+        self._shortest_info: Dict[str, Any] = {}
+        self._sparse_info: Dict[str, Any] = {}
         self._places: Optional[Array] = None
         self._gpu: Optional[int] = None  # on which the factor is
         self._kept: Optional[tuple[type, Any, Any]] = None  # the pattern, on a GPU
@@ -717,6 +722,121 @@ class Factor:
         """
         return sample(self, k, rng)
 
+    def null_space(self, vectors: Optional[ArrayLike] = None, *, most: Optional[int] = None,
+                   orthonormal: bool = True) -> Array:  # fmt: skip
+        """A basis of the kernel, all v with A v = 0, of a factor by the direct method.
+
+        Parameters
+        ----------
+        vectors : array of shape (n, k) or (n,), optional
+            Vectors that are known, such as the motions of a rigid body: they are checked, come
+            first, and take the place of those that would be searched for.
+        most : int, optional
+            Room for so many vectors; None: for as many as there are.
+        orthonormal : bool, optional
+            False: as the factor has them, and given vectors as they are.
+
+        Returns
+        -------
+        ndarray of shape (n, dimension) in Fortran order.  Each vector was measured by a product
+        with A: ``stats()["null_space"]`` has its ``eta``, the least number for which an E with
+        ``|E| <= eta |A|`` has (A + E) v = 0, and whether the dimension is ``certified``.
+
+        Raises
+        ------
+        InputError
+            A given vector is none of the kernel, or depends on others; ``index`` says which.
+
+        Warns
+        -----
+        InaccurateWarning
+            There are fewer such vectors than zero pivots.
+
+        >>> import numpy as np, pymetapack
+        >>> F = pymetapack.ldl(np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]), singular="ignore")
+        >>> np.abs(F.null_space()).round(3).T
+        array([[0.577, 0.577, 0.577]])
+        """
+        self._with_values()
+        return null_space(self, vectors, most, orthonormal)
+
+    def lstsq(self, b: VectorLike, null_space: Optional[ArrayLike] = None,
+              out: Optional[Array] = None) -> Array:  # fmt: skip
+        """Of all x with the least ‖b − A x‖₂ the one with the least ‖x‖₂: A⁺ b.
+
+        Parameters
+        ----------
+        b : array of shape (n,) or (n, k), on the host
+        null_space : array of shape (n, dimension), optional
+            An orthonormal basis of the kernel, as :meth:`null_space` gives it; it is checked.  None:
+            searched for in each call.
+        out : ndarray, optional
+            Where x goes; may be b itself.
+
+        Returns
+        -------
+        ndarray of b's shape.  ``stats()["lstsq"]`` says whether A x = b has a solution
+        (``consistent``), how much of b has none (``outside``), and how well the rest is solved.
+
+        Raises
+        ------
+        InputError
+            NaN or Inf in b; a column of ``null_space`` is none of the kernel, or they are not
+            orthonormal.
+
+        Warns
+        -----
+        InaccurateWarning
+            What is in the range is not solved to ``accuracy``.
+
+        >>> import numpy as np, pymetapack
+        >>> F = pymetapack.ldl(np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]), singular="ignore")
+        >>> F.lstsq([1.0, 1, 4]).round(3)
+        array([-1.333, -0.333,  1.667])
+        """
+        self._with_values()
+        return lstsq(self, b, null_space, out)
+
+    def solve_sparse(self, B: MatrixLike, rows: Optional[ArrayLike] = None,
+                     check: str = "none") -> Array:  # fmt: skip
+        """Rows of A⁻¹ B for a sparse B: what lies between these rows, those of B and the roots of the
+        elimination tree is all that is visited.
+
+        Parameters
+        ----------
+        B : sparse matrix of shape (n, k), or (n, 1)
+        rows : array of integers, optional
+            Which rows of X, in any order; None: all.
+        check : {"none", "rows", "full"}
+            "none": nothing is verified, as with ``solve(b, refine=0)``.  "rows": the equations of the
+            wanted rows, for which x is found in their neighbours, too; a large error shows that x is
+            wrong, a small one not that it is right.  "full": solved in all rows, refined and
+            checked; nothing is saved.
+
+        Returns
+        -------
+        ndarray of shape (len(rows), k) or (n, k), in Fortran order.  ``stats()["solve_sparse"]`` has
+        the ``share`` of the work of solves in all rows, and what the check found.
+
+        Raises
+        ------
+        InputError
+            NaN or Inf in B, a row that is none.
+
+        Warns
+        -----
+        InaccurateWarning
+            The check found a backward error above ``accuracy``.
+
+        >>> import numpy as np, pymetapack, scipy.sparse as sp
+        >>> F = pymetapack.ldl(sp.diags([np.full(99, -1.0), np.full(100, 2.0)], [-1, 0]), lower=True)
+        >>> e = sp.csc_matrix(([1.0], ([3], [0])), (100, 1))
+        >>> F.solve_sparse(e, [3, 50]).round(6).T        # two entries of the inverse
+        array([[3.841584, 1.980198]])
+        """
+        self._with_values()
+        return solve_sparse(self, B, rows, check)
+
     def solve_part(self, part: str, b: VectorLike) -> Union[Array, SupportsCuda]:
         """One part of A⁻¹ = (S Pᵀ L⁻ᵀ) D⁻¹ (L⁻¹ P S) applied to b, without refinement.
 
@@ -969,8 +1089,10 @@ class Factor:
     def stats(self) -> Dict[str, Any]:
         """Numbers of the analysis, the factorization and the last solve (NaN: not computed).
 
-        "analysis", "factor", "solve" and, of incomplete factors, "block", after entries of the
-        inverse "selected", have the fields of the library's structures of these names; "memory" bytes in use now and at most.
+        "analysis", "factor", "solve" and, of incomplete factors, "block" have the fields of the
+        library's structures of these names; "selected", "null_space", "lstsq" and "solve_sparse", once these
+        were called, those of mpk_selected_info, mpk_null_info, mpk_minimum_norm_info and mpk_sparse_info;
+        "memory" bytes in use now and at most.
         """
         with self._ctx.lock:
             bytes_ = ffi.new("int64_t[2]")
@@ -993,6 +1115,12 @@ class Factor:
                 result["block"] = as_dict(block[0])
             if self._selected_info is not None:
                 result["selected"] = as_dict(self._selected_info[0])
+            if self._null_info:
+                result["null_space"] = dict(self._null_info)
+            if self._sparse_info:
+                result["solve_sparse"] = dict(self._sparse_info)
+            if self._shortest_info:
+                result["lstsq"] = dict(self._shortest_info)
         return result
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-from ._check import check_compressed, check_sparse
+from ._check import check_compressed, check_order, check_sparse
 from ._context import Context
 from ._device import Lent, Link, Parts, deliver, gpu_of, lies_there, maker_of, on_gpu
 from ._errors import MetapackWarning
@@ -37,10 +37,11 @@ def _columns(given: Any, what: str) -> Any:
     refuse_device(given, what)
     if not sp.issparse(given):
         given = sp.csc_matrix(host_array(given, what))
+    if len(given.shape) != 2 or given.shape[0] != given.shape[1]:
+        raise ValueError(f"{what} is {' x '.join(map(str, given.shape))}, not square")
+    check_order(given.shape[0])
     check_sparse(given, what)
     a = given.tocsc()
-    if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
-        raise ValueError(f"{what} is {' x '.join(map(str, a.shape))}, not square")
     if not a.has_canonical_format:
         a = a.copy()
         a.sum_duplicates()

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from ._check import check_sparse
+from ._check import check_order, check_sparse
 from ._context import Context
 from ._factor import Factor
 from ._lib import ffi, lib
@@ -158,6 +158,7 @@ def _solve(method: str, A: Any, b: VectorLike, x0: Optional[VectorLike], M: Opti
     n = int(A.shape[0])
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the matrix is {' x '.join(map(str, A.shape))}, not square")
+    check_order(n)
     if b.shape not in ((n,), (n, 1)):
         raise ValueError(f"b has shape {b.shape}, and must have ({n},) or ({n}, 1)")
     context = Context()

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from ._check import check_sparse
+from ._check import check_order, check_sparse
 from ._context import Context
 from ._device import Link, Parts, is_sparse_tensor, lies_there, maker_of
 from ._lib import ffi, lib
@@ -195,8 +195,7 @@ def take(A: Any, lower: Optional[bool], hermitian: bool, dtype: Optional[DType] 
         raise ValueError("a matrix that is not symmetric has neither lower nor hermitian")
     if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"the matrix is {' x '.join(map(str, A.shape))}, not square")
-    if A.shape[0] > np.iinfo(np.int32).max:
-        raise ValueError(f"the order {A.shape[0]} exceeds 2**31 - 1")
+    check_order(A.shape[0])
     if sp.issparse(A):
         check_sparse(A)
     work = working_dtype(A.dtype if dtype is None else dtype, "the matrix")

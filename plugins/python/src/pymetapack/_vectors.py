@@ -8,6 +8,7 @@ from typing import Callable, Optional
 
 import numpy as np
 
+from ._check import check_order
 from ._matrix import host_array, working_dtype
 from ._types import Array, DType, VectorLike
 
@@ -20,6 +21,7 @@ def check_shape(shape: tuple[int, ...], n: int) -> None:
         raise ValueError(
             f"the right-hand side has shape {shape}; ({n},) or ({n}, k) fits a matrix of order {n}"
         )
+    check_order(1 if len(shape) == 1 else shape[1], "the number of right-hand sides")
 
 
 def columns(x: Array) -> bool:

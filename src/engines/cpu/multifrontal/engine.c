@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processor's multifrontal engine: its table of slots; a factor is made, computed and freed
  * here. */
+#include "paths.h"
 #include "solve.h"
 
 static const char STAGE[] = "factorize";
@@ -56,6 +57,11 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
         mpki_release(ctx, node);
         return mpki_failed(ctx);
     }
+    if (!mpki_lock_init(&f->making)) {
+        mpki_release(ctx, f);
+        mpki_release(ctx, node);
+        return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "the system has no lock left");
+    }
     f->ctx = ctx;
     f->tree = *tree;
     f->node = node;
@@ -64,6 +70,7 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
 }
 
 static void clear(mpki_direct *f) {
+    mpki_places_free(f);
     if (f->have_arena) mpki_arena_free(&f->arena);
     f->have_arena = false;
     walk_memory_free(f->ctx, &f->memory);
@@ -75,6 +82,7 @@ static void end(mpki_direct **handle) {
     mpki_direct *f = *handle;
     if (!f) return;
     clear(f);
+    mpki_lock_end(&f->making);
     mpki_release(f->ctx, f->node);
     mpki_release(f->ctx, f);
     *handle = NULL;
@@ -96,6 +104,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         mpki_release(ctx, sax);
         return mpki_failed(ctx);
     }
+    mpki_places_free(f);
     MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, scale, sax);
     f->scale = scale;
     f->size = rules->size;
@@ -178,4 +187,5 @@ const mpki_direct_engine mpki_cpu_direct = {
     .selected_inverse = selected_inverse,
     .schur = schur,
     .outer = mpki_direct_outer,
+    .sparse = mpki_direct_sparse,
 };

@@ -5,6 +5,7 @@
  *  lies in host memory. */
 #include "engines/interface/engine.h"
 #include "core/arena.h"
+#include "core/lock.h"
 #include "core/pool.h"
 #include "engines/cpu/front/front.h"
 #include "tasks.h"
@@ -37,6 +38,8 @@ typedef struct mpki_walk_memory {
     void **runs;            /* workers: a child's rows, as runs */
 } mpki_walk_memory;
 
+typedef struct mpki_places mpki_places; /* paths.h */
+
 struct mpki_direct {
     mpk_context *ctx;
     mpki_tree_view tree;
@@ -49,6 +52,8 @@ struct mpki_direct {
     bool have_arena;
     mpki_walk_memory memory;
     void *schur; /* outer rows: the contribution of the last node, a trapezoid; NULL: none yet */
+    mpki_lock making;    /* of: */
+    mpki_places *places; /* for solves along paths; NULL until the first one */
 };
 
 /** Work space that the solves with one factor share. One right-hand side goes over the tree in

@@ -3,6 +3,7 @@
  * block. */
 #include "engines/cpu/isa/cpu.h"
 #include "multifrontal.h"
+#include "node_t.h"
 #include "tuning.h"
 
 #include <string.h>
@@ -57,44 +58,6 @@ void FN(outer_take)(const mpki_direct_solver *z, void *vy) {
 
 /* ---- one right-hand side --------------------------------------------------------------------- */
 
-/* y -= A x, or y -= A^T x, for a large panel, by all workers */
-typedef struct panel {
-    const FN(kernels) * k;
-    int64_t rows, lda;
-    int32_t cols;
-    const T *a, *x;
-    T *y;
-    int hermitian;
-} panel;
-
-static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool;
-    (void)worker;
-    const panel *p = arg;
-    int64_t r0 = item * MPKI_PANEL_ROWS_EACH, left = p->rows - r0;
-    p->k->gemv(left < MPKI_PANEL_ROWS_EACH ? left : MPKI_PANEL_ROWS_EACH, p->cols, p->a + r0,
-               p->lda, p->x, p->y + r0);
-}
-
-static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool;
-    (void)worker;
-    const panel *p = arg;
-    int32_t c0 = (int32_t)item * MPKI_PANEL_COLUMNS_EACH, left = p->cols - c0;
-    p->k->gemvt(p->rows, left < MPKI_PANEL_COLUMNS_EACH ? left : MPKI_PANEL_COLUMNS_EACH,
-                p->a + c0 * p->lda, p->lda, p->x, p->y + c0, p->hermitian);
-}
-
-/* Begin to read a node that comes soon: nodes are small, and the processor cannot guess where the
- * next one begins. */
-static void look_ahead(const mpki_node *node) {
-    enum { LINE = 64, MOST = 16 * LINE };
-    const int64_t bytes = (int64_t)node->nelim * node->ld0 * (int64_t)sizeof(T);
-    const char *a = node->a;
-    for (int64_t k = 0; k < (bytes < MOST ? bytes : MOST); k += LINE) __builtin_prefetch(a + k);
-    __builtin_prefetch(node->id);
-}
-
 /* What the children subtract from this node's rows goes into y for its columns, into v for the rows
  * below. */
 static void take_from_children(const mpki_direct_solver *z, int32_t s, T *y, T *v) {
@@ -124,22 +87,7 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
     take_from_children(z, s, y, v + w);
     for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
-    for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
-        const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
-        const int64_t ld = node->ld0 - j0;
-        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
-        for (int32_t j = j0; j + 1 < j1; j++) {
-            const T *l = a + (j - j0) * ld, x = v[j];
-            for (int32_t i = j + 1; i < j1; i++) v[i] -= t_mul(l[i], x);
-        }
-        if (n <= j1) continue;
-        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
-        if (!pool || p.rows * p.cols < MPKI_PANEL_SHARED)
-            k->gemv(p.rows, p.cols, p.a, ld, p.x, p.y);
-        else
-            mpki_pool_for(pool, worker, (p.rows + MPKI_PANEL_ROWS_EACH - 1) / MPKI_PANEL_ROWS_EACH,
-                          panel_item, &p);
-    }
+    FN(node_forward)(k, node, pool, worker, v);
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
     if (n > e) memcpy((T *)z->u + z->at[s], v + e, (size_t)(n - e) * sizeof(T));
 }
@@ -156,24 +104,7 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
     if (s >= MPKI_SWEEP_AHEAD) look_ahead(node - MPKI_SWEEP_AHEAD);
     for (int32_t i = 0; i < w; i++) v[i] = y[node->id[i]];
     for (int64_t i = w; i < n; i++) v[i] = y[ridx[i - w]];
-    for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
-        const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
-        const int64_t ld = node->ld0 - j0;
-        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
-        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
-        if (!pool || p.rows * p.cols < MPKI_PANEL_SHARED)
-            k->gemvt(p.rows, p.cols, p.a, ld, p.x, p.y, hermitian);
-        else
-            mpki_pool_for(pool, worker,
-                          (p.cols + MPKI_PANEL_COLUMNS_EACH - 1) / MPKI_PANEL_COLUMNS_EACH,
-                          panel_item_t, &p);
-        for (int32_t j = j1 - 2; j >= j0; j--) {
-            const T *l = a + (j - j0) * ld;
-            T sum = v[j];
-            for (int32_t i = j + 1; i < j1; i++) sum -= t_mul(conj_if(hermitian, l[i]), v[i]);
-            v[j] = sum;
-        }
-    }
+    FN(node_backward)(k, node, hermitian, pool, worker, v);
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
 }
 

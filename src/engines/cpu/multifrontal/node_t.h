@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_MULTIFRONTAL_NODE_T_H
+#define MPKI_CPU_MULTIFRONTAL_NODE_T_H
+/** One node of a sweep, for one vector of the node's rows: the same sums in the same order wherever
+ *  the vector comes from. Included by files that are compiled once for each scalar type. */
+#include "engines/cpu/isa/cpu.h"
+#include "multifrontal.h"
+#include "tuning.h"
+
+/* y -= A x, or y -= A^T x, for a large panel, by all workers */
+typedef struct panel {
+    const FN(kernels) * k;
+    int64_t rows, lda;
+    int32_t cols;
+    const T *a, *x;
+    T *y;
+    int hermitian;
+} panel;
+
+static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    const panel *p = arg;
+    int64_t r0 = item * MPKI_PANEL_ROWS_EACH, left = p->rows - r0;
+    p->k->gemv(left < MPKI_PANEL_ROWS_EACH ? left : MPKI_PANEL_ROWS_EACH, p->cols, p->a + r0,
+               p->lda, p->x, p->y + r0);
+}
+
+static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    const panel *p = arg;
+    int32_t c0 = (int32_t)item * MPKI_PANEL_COLUMNS_EACH, left = p->cols - c0;
+    p->k->gemvt(p->rows, left < MPKI_PANEL_COLUMNS_EACH ? left : MPKI_PANEL_COLUMNS_EACH,
+                p->a + c0 * p->lda, p->lda, p->x, p->y + c0, p->hermitian);
+}
+
+/* Begin to read a node that comes soon: nodes are small, and the processor cannot guess where the
+ * next one begins. */
+static inline void look_ahead(const mpki_node *node) {
+    enum { LINE = 64, MOST = 16 * LINE };
+    const int64_t bytes = (int64_t)node->nelim * node->ld0 * (int64_t)sizeof(T);
+    const char *a = node->a;
+    for (int64_t k = 0; k < (bytes < MOST ? bytes : MOST); k += LINE) __builtin_prefetch(a + k);
+    __builtin_prefetch(node->id);
+}
+
+/* v (nrows) := L^-1 of the node's columns applied to v. pool NULL: by this worker alone */
+static inline void FN(node_forward)(const FN(kernels) * k, const mpki_node *node, mpki_pool *pool,
+                                    int worker, T *v) {
+    const int32_t e = node->nelim;
+    const int64_t n = node->nrows;
+    for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
+        const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
+        const int64_t ld = node->ld0 - j0;
+        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+        for (int32_t j = j0; j + 1 < j1; j++) {
+            const T *l = a + (j - j0) * ld, x = v[j];
+            for (int32_t i = j + 1; i < j1; i++) v[i] -= t_mul(l[i], x);
+        }
+        if (n <= j1) continue;
+        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
+        if (!pool || p.rows * p.cols < MPKI_PANEL_SHARED)
+            k->gemv(p.rows, p.cols, p.a, ld, p.x, p.y);
+        else
+            mpki_pool_for(pool, worker, (p.rows + MPKI_PANEL_ROWS_EACH - 1) / MPKI_PANEL_ROWS_EACH,
+                          panel_item, &p);
+    }
+}
+
+/* v := L^-T (L^-H) of the node's columns applied to v: its first nelim entries change */
+static inline void FN(node_backward)(const FN(kernels) * k, const mpki_node *node, int hermitian,
+                                     mpki_pool *pool, int worker, T *v) {
+    const int32_t e = node->nelim;
+    const int64_t n = node->nrows;
+    for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
+        const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
+        const int64_t ld = node->ld0 - j0;
+        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
+        if (!pool || p.rows * p.cols < MPKI_PANEL_SHARED)
+            k->gemvt(p.rows, p.cols, p.a, ld, p.x, p.y, hermitian);
+        else
+            mpki_pool_for(pool, worker,
+                          (p.cols + MPKI_PANEL_COLUMNS_EACH - 1) / MPKI_PANEL_COLUMNS_EACH,
+                          panel_item_t, &p);
+        for (int32_t j = j1 - 2; j >= j0; j--) {
+            const T *l = a + (j - j0) * ld;
+            T sum = v[j];
+            for (int32_t i = j + 1; i < j1; i++) sum -= t_mul(conj_if(hermitian, l[i]), v[i]);
+            v[j] = sum;
+        }
+    }
+}
+
+#endif
