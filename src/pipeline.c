@@ -511,7 +511,7 @@ static mpk_status find_kernel(work *w, void **basis, mpk_null_info *found) {
     enum { BEYOND = 8 };
     const mpk_problem_view *a = &w->run.problem;
     mpk_status status = mpk_null_space(w->ctx, w->fac, 0, 0, 1, NULL, a->n, NULL, found);
-    int64_t room = found->zero_pivots + BEYOND;
+    int64_t room = found->zero_pivots + found->zero_pivots / 16 + BEYOND;
     bool more = true;
     while (more && !mpk_failed(status)) {
         if (room > a->n) room = a->n;

@@ -42,7 +42,8 @@ def null_space(factor: Factor, vectors: Any, most: Optional[int], orthonormal: b
         room = most
         if room is None:
             factor._ctx.check(call(lib.mpk_null_space, fac[0], 0, 0, 0, ffi.NULL, n, ffi.NULL, info))
-            room = min(n, max(count, int(info.zero_pivots) + _BEYOND))
+            zeros = int(info.zero_pivots)
+            room = min(n, max(count, zeros + zeros // 16 + _BEYOND))
         elif room < count:
             raise ValueError(f"most = {most}, and {count} vectors are given")
         while True:
