@@ -431,13 +431,21 @@ void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *
 }
 
 void FN(get_schur)(const mpki_direct *f, void *out, int64_t ldc) {
+    enum { ROWS = 256 };
     const double *scale = f->scale + f->tree.n;
     const int32_t m = f->tree.outer;
+    const bool near = mpki_scales_near(m, scale);
     T *c = out;
-    for (int32_t j = 0; j < m; j++) {
-        const T *from = column_of(f->schur, mpki_leading(m), j);
-        for (int32_t i = j; i < m; i++)
-            c[i + j * ldc] = scaled(from[i], 1 / scale[i], 1 / scale[j], false);
+    for (int32_t i0 = 0; i0 < m; i0 += ROWS) {
+        const int32_t i1 = m - i0 < ROWS ? m : i0 + ROWS;
+        double inverse[ROWS];
+        for (int32_t i = i0; i < i1; i++) inverse[i - i0] = 1 / scale[i];
+        for (int32_t j = 0; j < i1; j++) {
+            const T *from = column_of(f->schur, mpki_leading(m), j);
+            const double s = 1 / scale[j];
+            for (int32_t i = i0 < j ? j : i0; i < i1; i++)
+                c[i + j * ldc] = scaled(from[i], inverse[i - i0], s, near);
+        }
     }
 }
 
