@@ -29,7 +29,7 @@ typedef struct mpk_job {
                              each new position, from 0 or from 1; NULL: options.given_perm */
     const char *output; /**< file to write: X (SOLVE), A (READ), entries of A^-1 (INVERSE): the
                              diagonal as an array, those on A's pattern as a matrix, but not
-                             to *.npy: MPK_ERR_ARGUMENT */
+                             to *.npy or a name that says no format: MPK_ERR_ARGUMENT */
     const char *plot;   /**< a picture with patterns and times, as mpk_report_plot() */
     const char *trace;  /**< what was done when, by the caller and by the inspector of a method on
                              blocks: to *.svg, *.png and *.pdf a picture, else JSON in Chrome's trace format; of

@@ -64,6 +64,9 @@ static void refused(void **state) {
     RUN(&o, NULL, "inverse", TINY "kkt.mtx", "--pattern", "-o", "z.rb");
     assert_code(&o, 1);
     assert_has(o.err, "a matrix of entries is written as .mtx, .mtx.gz or .mtx.xz\n");
+    RUN(&o, NULL, "inverse", TINY "kkt.mtx", "--pattern", "-o", "z");
+    assert_code(&o, 1);
+    assert_null(strstr(o.err, "Factor")); /* before any work */
     RUN(&o, NULL, "inverse", TINY "kkt.mtx", "-o", "z.rb");
     assert_has(o.err, "a diagonal is written as .mtx, .mtx.gz, .mtx.xz, .npy, ");
     RUN(&o, NULL, "inverse", TINY "kkt.mtx", "--method", "ildlt");
