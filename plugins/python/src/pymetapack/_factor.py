@@ -970,7 +970,8 @@ class Factor:
         """Numbers of the analysis, the factorization and the last solve (NaN: not computed).
 
         "analysis", "factor", "solve" and, of incomplete factors, "block", after entries of the
-        inverse "selected", have the fields of the library's structures of these names; "memory" bytes in use now and at most.
+        inverse "selected", have the fields of the library's structures of these names; "memory"
+        bytes in use now and at most.
         """
         with self._ctx.lock:
             bytes_ = ffi.new("int64_t[2]")
