@@ -2,23 +2,12 @@
 /* metapack inverse: entries of the inverse. */
 #include "cli.h"
 
-#include <string.h>
-
-/* The pattern is sparse, and a .npy file would have all of its zeros. */
-static bool is_array(const char *path) {
-    const char *name = path ? strrchr(path, '/') : NULL;
-    return path && strstr(name ? name : path, ".npy");
-}
-
 /** metapack inverse A [--pattern] [-o FILE]: the diagonal of A^-1, or its entries where A has some. */
 int cmd_inverse(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_INVERSE,
                    .output = args->output,
                    .selection = args->pattern ? MPK_SELECT_PATTERN : MPK_SELECT_DIAGONAL};
     int code = cli_matrix(args, &job);
-    if (!code && args->pattern && is_array(args->output))
-        code = cli_usage_error(args, "--output %s: entries on a pattern are written as .mtx",
-                               args->output);
     args->options.method = MPK_METHOD_LDLT;
     if (!code) code = cli_check_read(args);
     return code ? code : cli_run(args, &job, NULL);

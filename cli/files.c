@@ -111,11 +111,11 @@ static int refuse_ending(const cli_args *args, const named *n) {
     char who[320], list[160] = "";
     const char *noun;
     const char *const *endings = endings_of(n->kind, &noun);
-    for (int e = 0; e < ENDINGS && endings[e]; e++)
-        strcat(strcat(list, !e                                  ? ""
-                            : e + 1 < ENDINGS && endings[e + 1] ? ", "
-                                                                : " or "),
-               endings[e]);
+    const bool entries = args->command == CLI_INVERSE && n->kind == CLI_VECTORS;
+    const int count = entries && args->pattern ? 3 : ENDINGS; /* no .npy */
+    if (entries) noun = args->pattern ? "a matrix of entries" : "a diagonal";
+    for (int e = 0; e < count && endings[e]; e++)
+        strcat(strcat(list, !e ? "" : e + 1 < count && endings[e + 1] ? ", " : " or "), endings[e]);
     return cli_usage_error(args, "%s: the name says no format: %s is written as %s", call(n, who),
                            noun, list);
 }

@@ -609,6 +609,12 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
         (uint64_t)job->selection > MPK_SELECT_PATTERN)
         status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1, "there is no selection %lld",
                             (long long)job->selection);
+    /* the pattern is sparse, and a .npy file would have zeros where the inverse has none */
+    if (!mpk_failed(status) && job->goal == MPK_GOAL_INVERSE &&
+        job->selection == MPK_SELECT_PATTERN && job->output &&
+        !mpki_problem_sparse_named(job->output))
+        status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1,
+                            "%s: entries on a pattern are written as .mtx", job->output);
     if (!mpk_failed(status)) status = look_at_dense(&w);
     if (!mpk_failed(status)) status = load(&w);
     if (!mpk_failed(status)) status = run(&w);

@@ -21,8 +21,8 @@ typedef struct mpk_allocator {
 
 /** Told how far a long call is. Called by one thread at a time, not always the caller's, about 20
  *  times a second at most. It must not call METAPACK with the same context.
- *  stage    "read", "analyse", "factorize" or "solve"; "write" where a signal arrives while a full
- *           pipe keeps the writer waiting
+ *  stage    "read", "analyse", "factorize", "solve" or "inverse"; "write" where a signal arrives
+ *           while a full pipe keeps the writer waiting
  *  fraction of the stage that is done, 0 to 1
  *  Returns 0 to go on; anything else, be it once, cancels the call, which then returns
  *  MPK_ERR_CANCELLED. It is asked about ten times for each second of a processor's time, but not by

@@ -28,7 +28,8 @@ typedef struct mpk_job {
     const char *perm;   /**< file with the order for ordering = given: n integers, the old index at
                              each new position, from 0 or from 1; NULL: options.given_perm */
     const char *output; /**< file to write: X (SOLVE), A (READ), entries of A^-1 (INVERSE): the
-                             diagonal as an array, those on A's pattern as a matrix; or of FACTORIZE
+                             diagonal as an array, those on A's pattern as a matrix, but not to
+                             *.npy or a name that says no format: MPK_ERR_ARGUMENT; or of FACTORIZE
                              an orthonormal basis of A's kernel (mpk_null_space; n x 0 where A is
                              regular) */
     const char *plot;   /**< a picture with patterns and times, as mpk_report_plot() */

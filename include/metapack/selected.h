@@ -52,8 +52,8 @@ MPK_API size_t mpk_selected_size(const mpk_factor *fac, mpk_selection what);
  *                info.error, below 0 (default) 1e-8, in single precision 1e-4
  *  info    [out] may be NULL
  *  Returns MPK_OK
- *          | MPK_PERTURBED: pivots were replaced: this is the inverse of A + E
  *          | MPK_INACCURATE: info.error > accuracy, or info.deviation > 0.1
+ *          | MPK_PERTURBED: neither, but pivots were replaced: this is the inverse of A + E
  *          | MPK_SINGULAR: there are zero pivots, and no inverse: all of `out` is NaN
  *          | MPK_ERR_ARGUMENT, _MEMORY, _CANCELLED, _NUMERIC (an entry overflows): `out` is as it
  *            was

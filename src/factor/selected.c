@@ -3,6 +3,7 @@
 #include "../core/floats.h"
 #include "selected.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char STAGE[] = "inverse";
@@ -46,20 +47,25 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, mpk_selection w
 /* What the numbers in *info say of the result. */
 static mpk_status verdict(mpk_context *ctx, const mpk_factor *fac, double accuracy,
                           const mpk_selected_info *info) {
-    if (fac->info.perturbed > 0)
+    const bool replaced = fac->info.perturbed > 0;
+    char why[80] = "";
+    if (replaced)
+        snprintf(why, sizeof why, ": %lld pivots were replaced, and this is the inverse of A + E",
+                 (long long)fac->info.perturbed);
+    if (info->deviation > 0.1)
+        return mpki_error(ctx, MPK_INACCURATE, STAGE, info->row,
+                          "row %d of A times the inverse is off by %.1e on the diagonal%s",
+                          info->row, info->deviation,
+                          replaced ? why : ": A is singular or nearly so");
+    if (info->error > accuracy)
+        return mpki_error(ctx, MPK_INACCURATE, STAGE, info->row,
+                          "the error is at least %.1e, and at most %.1e was asked for%s",
+                          info->error, accuracy, why);
+    if (replaced)
         return mpki_error(ctx, MPK_PERTURBED, STAGE, fac->info.perturbed,
                           "%lld pivots of %d were replaced: this is the inverse of A + E, and "
                           "(A Z)_ii - 1 is up to %.1e",
                           (long long)fac->info.perturbed, fac->an->n, info->deviation);
-    if (info->deviation > 0.1)
-        return mpki_error(ctx, MPK_INACCURATE, STAGE, info->row,
-                          "row %d of A times the inverse has %.1e instead of 1 + %.0e: A is "
-                          "singular or nearly so",
-                          info->row, info->deviation, 0.1);
-    if (info->error > accuracy)
-        return mpki_error(ctx, MPK_INACCURATE, STAGE, info->row,
-                          "the error is at least %.1e, and at most %.1e was asked for", info->error,
-                          accuracy);
     return MPK_OK;
 }
 
@@ -82,7 +88,8 @@ static mpk_status compute(mpk_context *ctx, const mpk_factor *fac, mpk_selection
         status = fac->engine->direct->selected_inverse(ctx, fac->direct, &wish, &done);
     info->flops = done.flops;
     info->threads = done.threads;
-    if (!mpk_failed(status) && !MPKI_DISPATCH(an->scalar, selected_check)(&a, pattern, work, info))
+    if (!mpk_failed(status) &&
+        !MPKI_DISPATCH(an->scalar, selected_check)(&a, pattern, wanted, work, info))
         status = mpki_error(ctx, MPK_ERR_NUMERIC, STAGE, -1, "an entry of the inverse overflows");
     if (!mpk_failed(status)) memcpy(out, diagonal ? wanted : pattern, mpk_selected_size(fac, what));
     mpki_release(ctx, work);
@@ -107,7 +114,7 @@ mpk_status mpki_selected_inverse(mpk_context *ctx, const mpk_factor *fac, mpk_se
         MPKI_DISPATCH(an->scalar, selected_none)(entries(an, what), out);
         if (info) *info = found;
         return mpki_error(ctx, MPK_SINGULAR, STAGE, fac->info.inertia.zero,
-                          "%lld of %d pivots are zero: A has no inverse",
+                          "%lld of %d pivots are zero: to working precision A has no inverse",
                           (long long)fac->info.inertia.zero, an->n);
     }
     const bool single = an->scalar == MPK_S || an->scalar == MPK_C;

@@ -20,9 +20,9 @@ static void add(const sums *s, int32_t row, T a, T z, int conjugate_a, int conju
     s->size[row] += MPKI_COMPLEX ? hypot(re, im) : fabs(re);
 }
 
-bool FN(selected_check)(const mpk_problem_view *a, const void *vz, double *work,
-                        mpk_selected_info *info) {
-    const T *ax = a->ax, *z = vz;
+bool FN(selected_check)(const mpk_problem_view *a, const void *vz, const void *vdiagonal,
+                        double *work, mpk_selected_info *info) {
+    const T *ax = a->ax, *z = vz, *diagonal = vdiagonal;
     const int32_t n = a->n;
     const int hermitian = a->symmetry == MPK_HERMITIAN;
     const sums s = {work, work + n, work + 2 * (int64_t)n};
@@ -38,6 +38,8 @@ bool FN(selected_check)(const mpk_problem_view *a, const void *vz, double *work,
     for (int32_t i = 0; i < n; i++) {
         const double off = hypot(s.re[i] - 1, s.im[i]);
         if (!isfinite(off) || !isfinite(s.size[i])) return false;
+        /* it may be where A has no entry, and is in no product then */
+        if (diagonal && !(isfinite(t_re(diagonal[i])) && isfinite(t_im(diagonal[i])))) return false;
         if (off > info->deviation) info->deviation = off, info->row = i;
         /* a row with nothing in it is off by 1, of nothing */
         info->error = fmax(info->error, off > 0 ? off / s.size[i] : 0);

@@ -128,6 +128,10 @@ static writer *writer_for(const char *path) {
     return file ? NULL : write_matrix_market;
 }
 
+bool mpki_problem_sparse_named(const char *path) {
+    return !mpki_npy_named(path) && writer_for(path);
+}
+
 mpk_status mpk_problem_write(mpk_context *ctx, const mpk_problem *problem, const char *path) {
     MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;

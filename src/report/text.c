@@ -458,10 +458,10 @@ static void write_outcome(const mpk_report *report, mpki_buffer *out) {
                       "SINGULAR by structure: whatever its values, the rank is less than n.");
         break;
     case MPK_PERTURBED:
-        mpki_line(
-            out, "Result",
-            "good, with %s perturbed pivot%s, as asked: the inertia is that of a nearby matrix",
-            mpki_show_count(x, run->factor.perturbed), plural(run->factor.perturbed));
+        mpki_line(out, "Result",
+                  "good, with %s perturbed pivot%s, as asked: the %s is that of a nearby matrix",
+                  mpki_show_count(x, run->factor.perturbed), plural(run->factor.perturbed),
+                  run->have_selected ? "inverse" : "inertia");
         break;
     case MPK_INACCURATE:
         if (run->have_selected) {

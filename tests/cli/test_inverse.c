@@ -58,6 +58,17 @@ static void refused(void **state) {
     RUN(&o, NULL, "inverse", TINY "kkt.mtx", "--pattern", "-o", "z.npy");
     assert_code(&o, 1);
     assert_has(o.err, "are written as .mtx");
+    RUN(&o, NULL, "inverse", TINY "kkt.mtx", "--pattern", "-o", "z.npy.mtx");
+    assert_code(&o, 0);
+    assert_int_equal(access("z.npy.mtx", F_OK), 0);
+    RUN(&o, NULL, "inverse", TINY "kkt.mtx", "--pattern", "-o", "z.rb");
+    assert_code(&o, 1);
+    assert_has(o.err, "a matrix of entries is written as .mtx, .mtx.gz or .mtx.xz\n");
+    RUN(&o, NULL, "inverse", TINY "kkt.mtx", "--pattern", "-o", "z");
+    assert_code(&o, 1);
+    assert_null(strstr(o.err, "Factor")); /* before any work */
+    RUN(&o, NULL, "inverse", TINY "kkt.mtx", "-o", "z.rb");
+    assert_has(o.err, "a diagonal is written as .mtx, .mtx.gz, .mtx.xz, .npy, ");
     RUN(&o, NULL, "inverse", TINY "kkt.mtx", "--method", "ildlt");
     assert_code(&o, 1);
     RUN(&o, NULL, "inverse", TINY "singular.mtx", "-o", "z.mtx");
@@ -74,11 +85,25 @@ static void refused(void **state) {
     assert_string_equal(o.out, "");
 }
 
+/* Replaced pivots are no excuse for an error that the check has seen. */
+static void perturbed(void **state) {
+    (void)state;
+    RUN(&o, NULL, "inverse", "--generate", "stokes mac 14", "--static-shift", "1e-6", "--matching",
+        "off");
+    assert_code(&o, 5);
+    assert_has(o.err, "NOT ACCURATE");
+    RUN(&o, NULL, "inverse", "--generate", "stokes mac 14", "--static-shift", "1e-6", "--matching",
+        "off", "--accuracy", "1e-3");
+    assert_code(&o, 0);
+    assert_has(o.err, "the inverse is that of a nearby matrix");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(diagonal, empty_folder),
         cmocka_unit_test_teardown(pattern, empty_folder),
         cmocka_unit_test_teardown(refused, empty_folder),
+        cmocka_unit_test_teardown(perturbed, empty_folder),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

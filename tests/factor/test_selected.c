@@ -295,6 +295,11 @@ static void test_outcomes(void **state) {
     o.matching = MPK_OFF, o.static_shift = 1e-6;
     s = of_spec("stokes mac 14", o);
     assert_true(s.info.perturbed > 0);
+    const char *text;
+    free(select_of(&s, MPK_SELECT_DIAGONAL, MPK_INACCURATE, &info));
+    mpk_last_error(s.ctx, NULL, NULL, &text);
+    assert_non_null(strstr(text, "pivots were replaced"));
+    s.o.accuracy = 10 * info.error;
     free(select_of(&s, MPK_SELECT_DIAGONAL, MPK_PERTURBED, &info));
     end(&s);
     dense_set(&m, 1, 0, 0);
@@ -304,6 +309,17 @@ static void test_outcomes(void **state) {
     free(select_of(&s, MPK_SELECT_DIAGONAL, MPK_ERR_NUMERIC, &info));
     end(&s);
     free(m.a);
+    for (int kind = 0; kind < KINDS; kind++) { /* an entry where A has none: -1 / a_10^2 */
+        m = dense_new(2, kinds[kind].scalar, kinds[kind].symmetry);
+        dense_set(&m, 1, 0, eps_of(m.scalar) > 1e-10 ? 1e-25 : 1e-200), dense_set(&m, 1, 1, 1);
+        s = of_dense(&m, options_of(1));
+        assert_int_equal(s.info.inertia.zero, 0);
+        assert_int_equal(s.a.nnz, 2);
+        free(select_of(&s, MPK_SELECT_DIAGONAL, MPK_ERR_NUMERIC, &info));
+        free(select_of(&s, MPK_SELECT_PATTERN, MPK_OK, &info));
+        end(&s);
+        free(m.a);
+    }
     m = dense_new(0, MPK_D, MPK_SYMMETRIC);
     s = of_dense(&m, options_of(1));
     free(select_of(&s, MPK_SELECT_PATTERN, MPK_OK, &info));

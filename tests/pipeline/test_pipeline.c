@@ -62,6 +62,15 @@ static void wrong_jobs(void **state) {
     assert_int_equal(mpk_job_run(ctx, &job, NULL, &report), MPK_ERR_ARGUMENT);
     assert_non_null(strstr(mpk_report_json(report), "no selection 2"));
     mpk_report_destroy(&report);
+    job.selection = MPK_SELECT_PATTERN; /* *.npy: n x n, most of it not computed */
+    for (int k = 0; k < 3; k++) {
+        job.output = k == 0 ? "z.npy" : k == 1 ? "z.NPY.gz" : "z";
+        assert_int_equal(mpk_job_run(ctx, &job, NULL, &report), MPK_ERR_ARGUMENT);
+        assert_non_null(strstr(mpk_report_json(report), "are written as .mtx"));
+        assert_int_equal(mpk_report_run(report)->have_analysis, 0);
+        mpk_report_destroy(&report);
+    }
+    job.output = NULL;
     for (int goal = -1; goal < 100; goal += goal < 0 ? 6 : 94) { /* -1, 5, 99 */
         job.goal = (mpk_goal)goal;
         assert_int_equal(mpk_job_run(ctx, &job, NULL, &report), MPK_ERR_ARGUMENT);

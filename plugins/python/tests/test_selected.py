@@ -101,6 +101,17 @@ def test_warnings(rng):
         factor.inverse_diagonal(accuracy=1e-30)
 
 
+def test_replaced_pivots():
+    a = pymetapack.generate("stokes mac 14")
+    factor = pymetapack.ldl(a, static_shift=1e-6, matching="off")
+    assert factor.status == "perturbed"
+    with pytest.warns(pymetapack.InaccurateWarning, match="pivots were replaced"):
+        factor.inverse_diagonal()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        factor.inverse_diagonal(accuracy=1e-3)
+
+
 def test_threads_leave_the_bits():
     a = pymetapack.generate("nlpkkt 8")
     one = pymetapack.ldl(a, threads=1).selected_inverse()

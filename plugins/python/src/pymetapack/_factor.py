@@ -1090,9 +1090,9 @@ class Factor:
         """Numbers of the analysis, the factorization and the last solve (NaN: not computed).
 
         "analysis", "factor", "solve" and, of incomplete factors, "block" have the fields of the
-        library's structures of these names; "selected", "null_space", "lstsq" and "solve_sparse", once these
-        were called, those of mpk_selected_info, mpk_null_info, mpk_minimum_norm_info and mpk_sparse_info;
-        "memory" bytes in use now and at most.
+        library's structures of these names; "selected", "null_space", "lstsq" and "solve_sparse",
+        once these were called, those of mpk_selected_info, mpk_null_info, mpk_minimum_norm_info and
+        mpk_sparse_info; "memory" bytes in use now and at most.
         """
         with self._ctx.lock:
             bytes_ = ffi.new("int64_t[2]")
