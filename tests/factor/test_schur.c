@@ -360,6 +360,31 @@ static void values_of(const mpk_problem *problem, int seed, double *ax) {
     for (int64_t k = 0; k < view.nnz; k++) ax[k] = ((const double *)view.ax)[k] + 0.3 * uniform();
 }
 
+/* An interior of zeros: those of its columns that the outer rows have entries in are broken. */
+static void nothing_but_the_rows_below(void **state) {
+    (void)state;
+    enum { N = 40, COUNT = 3 };
+    mpk_context *ctx = context();
+    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+        for (int every = 1; every <= 3; every++) {
+            const mpk_options o = options(1);
+            dense m = dense_new(N + COUNT, (mpk_scalar)scalar, MPK_SYMMETRIC);
+            int32_t list[COUNT];
+            for (int k = 0; k < COUNT; k++) {
+                list[k] = N + k;
+                for (int j = 0; j < N; j += every)
+                    m.a[list[k] + j * m.n] = m.a[j + list[k] * m.n] = 1 + k;
+            }
+            made f = make(ctx, &m, COUNT, list, &o);
+            assert_int_equal(f.status, MPK_SINGULAR);
+            assert_int_equal(f.info.inertia.zero, N);
+            assert_int_equal(f.fac->broken, (N + every - 1) / every);
+            clear(&f);
+            free(m.a);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 static void refactorized(void **state) {
     (void)state;
     enum { N = 50, COUNT = 7 };
@@ -756,6 +781,7 @@ int main(void) {
         cmocka_unit_test(against_dense),
         cmocka_unit_test(delayed_to_the_end),
         cmocka_unit_test(singular_interiors),
+        cmocka_unit_test(nothing_but_the_rows_below),
         cmocka_unit_test(refactorized),
         cmocka_unit_test(same_bits),
         cmocka_unit_test(as_the_whole),
