@@ -46,22 +46,26 @@ static int from_file(run *r, const char *path) {
         return CLI_EXIT_FILE;
     }
     int code = 0, line = 1;
+    char *chosen = calloc((size_t)r->a.n + 1, 1);
     r->variables = malloc((strlen(text) / 2 + 2) * sizeof *r->variables);
-    for (char *p = text; r->variables && !code && *p;) {
+    for (char *p = text; r->variables && chosen && !code && *p;) {
+        const int length = (int)strcspn(p, " \t\r\n,");
         if (*p == '%' || *p == '#') {
             p += strcspn(p, "\n");
-        } else if (strchr(" \t\r,\n", *p)) {
+        } else if (length == 0) {
             line += *p++ == '\n';
         } else {
-            char *end;
+            char *end, why[256] = "";
             errno = 0;
             const long long i = strtoll(p, &end, 10);
-            if (end == p || errno || i < 1 || i > r->a.n) {
-                char why[256];
+            if (end != p + length || errno || i < 1 || i > r->a.n)
                 snprintf(why, sizeof why,
                          "%.120s, line %d: '%.*s' is no row of A; these are 1 to %d", path, line,
-                         (int)(strcspn(p, " \t\r\n,") < 40 ? strcspn(p, " \t\r\n,") : 40), p,
-                         r->a.n);
+                         length < 40 ? length : 40, p, r->a.n);
+            else if (chosen[i]++)
+                snprintf(why, sizeof why, "%.120s, line %d: %lld stands there twice", path, line,
+                         i);
+            if (*why) {
                 fprintf(stderr, "metapack schur: %s\n", why);
                 cli_print_failure(r->args, MPK_ERR_INPUT, why);
                 code = CLI_EXIT_FILE;
@@ -71,6 +75,11 @@ static int from_file(run *r, const char *path) {
             }
         }
     }
+    if (!chosen) { /* no memory: told by the caller */
+        free(r->variables);
+        r->variables = NULL;
+    }
+    free(chosen);
     free(text);
     return code;
 }

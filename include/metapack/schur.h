@@ -58,8 +58,8 @@ MPK_API mpk_status mpk_schur_expand(mpk_context *ctx, const mpk_factor *fac, int
                                     const void *b, int64_t ldb, const void *x2, int64_t ldx2,
                                     void *x, int64_t ldx);
 
-/** Solve A X = B by way of S: condense, solve with S, which each call factors as a dense matrix,
- *  expand; refined with the whole A, the mean of its triangles where they differ.
+/** Solve A X = B by way of S: condense, solve with S, which each call scales and factors as a dense
+ *  matrix, expand; refined with the whole A, the mean of its triangles where they differ.
  *  b       [in]  n x nrhs, finite
  *  x       [out] n x nrhs; x == b is allowed, with ldx == ldb
  *  options [in]  refine, accuracy and threads are read

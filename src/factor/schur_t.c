@@ -2,6 +2,7 @@
 /* A Schur complement made whole, and rows of vectors that are taken out and put back. */
 #include "schur.h"
 #include "../core/precision.h"
+#include "../core/scaled.h"
 
 bool FN(schur_finish)(const mpki_split *split, bool hermitian, const void *corner, void *vs,
                       int64_t lds) {
@@ -49,4 +50,41 @@ void FN(rows_add)(int32_t m, const int32_t *list, int32_t nrhs, const void *vx, 
     T *y = vy;
     for (int32_t r = 0; r < nrhs; r++)
         for (int32_t k = 0; k < m; k++) y[k + r * ldy] += x[list[k] + r * ldx];
+}
+
+static inline T by_two(T x, double s, double t) {
+    return t_make((R)mpki_scaled((double)t_re(x), s, t), (R)mpki_scaled((double)t_im(x), s, t));
+}
+
+void FN(schur_scale)(int32_t m, void *vs, double *scale, double *most) {
+    enum { SWEEPS = 12 };
+    T *s = vs;
+    bool done = false;
+    for (int32_t i = 0; i < m; i++) scale[i] = 1;
+    for (int sweep = 0; sweep < SWEEPS && !done; sweep++) {
+        done = true;
+        for (int32_t j = 0; j < m; j++) {
+            most[j] = 0;
+            for (int32_t i = 0; i < m; i++) {
+                const double x = (double)t_abs1(s[i + (int64_t)j * m]);
+                most[j] = fmax(most[j], mpki_scaled(x, scale[i], scale[j]));
+            }
+        }
+        for (int32_t j = 0; j < m; j++) {
+            int exponent;
+            if (!(most[j] > 0) || !isfinite(most[j])) continue;
+            (void)frexp(most[j], &exponent);
+            scale[j] = ldexp(scale[j], -exponent / 2);
+            done = done && exponent > -2 && exponent < 2;
+        }
+    }
+    for (int32_t j = 0; j < m; j++)
+        for (int32_t i = 0; i < m; i++)
+            s[i + (int64_t)j * m] = by_two(s[i + (int64_t)j * m], scale[i], scale[j]);
+}
+
+void FN(schur_rows_scale)(int32_t m, const double *scale, int32_t nrhs, void *vx, int64_t ldx) {
+    T *x = vx;
+    for (int32_t r = 0; r < nrhs; r++)
+        for (int32_t k = 0; k < m; k++) x[k + r * ldx] = by_two(x[k + r * ldx], scale[k], 1);
 }

@@ -4,6 +4,7 @@
 #include "../core/floats.h"
 #include "../core/sizes.h"
 #include "../factor/factor.h"
+#include "../factor/schur.h"
 #include "../problem/columns.h"
 
 #include <metapack/dense.h>
@@ -18,7 +19,8 @@ typedef struct work {
     const mpk_factor *fac;
     mpk_dense dense;
     mpk_dense_factor f; /* of S, in place */
-    void *s, *c;        /* S; nrhs right-hand sides of it */
+    void *s, *c;        /* D S D; nrhs right-hand sides of it */
+    double *scale;      /* D */
     mpki_system whole;  /* A: */
     void *ax;
     double *row_norm;
@@ -28,8 +30,8 @@ typedef struct work {
 } work;
 
 static void work_free(work *z) {
-    void *const all[] = {z->s,        z->c, z->f.pivots, z->f.extra, z->ax,
-                         z->row_norm, z->r, z->best,     z->w,       z->sums};
+    void *const all[] = {z->s, z->c,    z->f.pivots, z->f.extra, z->ax,   z->row_norm,
+                         z->r, z->best, z->w,        z->sums,    z->scale};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) mpki_release(z->ctx, all[k]);
 }
 
@@ -48,11 +50,13 @@ static mpk_status factor_s(work *z, int threads) {
     if (mpk_failed(status)) return status;
     z->s = mpki_alloc(z->ctx, STAGE, (int64_t)m * m, mpk_scalar_size(an->scalar));
     z->f = (mpk_dense_factor){.struct_size = sizeof z->f, .f = z->s, .ldf = m};
+    z->scale = MPKI_NEW(z->ctx, STAGE, 2 * (int64_t)m, double);
     z->f.pivots = MPKI_NEW(z->ctx, STAGE, sizes.pivots, int32_t);
     z->f.extra = mpki_alloc(z->ctx, STAGE, sizes.extra_bytes + 64, 1);
     if (mpk_failed(mpki_failed(z->ctx))) return mpki_failed(z->ctx);
     status = mpk_schur_get(z->ctx, z->fac, z->s, m);
     if (mpk_failed(status)) return status;
+    MPKI_DISPATCH(an->scalar, schur_scale)(m, z->s, z->scale, z->scale + m);
     status = mpk_dense_factorize(z->ctx, &z->dense, z->s, m, &z->f, NULL, 0, NULL);
     z->singular = status == MPK_SINGULAR;
     return status;
@@ -84,10 +88,14 @@ static mpk_status bring_whole(work *z) {
 static mpk_status by_parts(work *z, int32_t nrhs, const void *b, int64_t ldb, void *x,
                            int64_t ldx) {
     const int32_t m = z->fac->an->split->outer;
+    const mpk_scalar scalar = z->fac->an->scalar;
     mpk_status status = mpk_schur_condense(z->ctx, z->fac, nrhs, b, ldb, z->c, m);
-    if (!mpk_failed(status) && m > 0)
+    if (mpk_failed(status)) return status;
+    if (m > 0) MPKI_DISPATCH(scalar, schur_rows_scale)(m, z->scale, nrhs, z->c, m);
+    if (m > 0)
         status = mpk_dense_solve(z->ctx, &z->dense, NULL, 0, &z->f, nrhs, z->c, m, z->c, m, NULL, 0,
                                  NULL);
+    if (m > 0) MPKI_DISPATCH(scalar, schur_rows_scale)(m, z->scale, nrhs, z->c, m);
     if (!mpk_failed(status))
         status = mpk_schur_expand(z->ctx, z->fac, nrhs, b, ldb, z->c, m, x, ldx);
     return status;

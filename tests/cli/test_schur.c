@@ -66,18 +66,19 @@ static void refused(void **state) {
     }
     RUN(&o, NULL, "schur", "a.mtx", "--variables", "nowhere");
     assert_code(&o, 2);
-    static const char *const lists[] = {"0\n", "1\n4\n", "1 two\n", "1.5"};
-    for (int k = 0; k < 4; k++) {
+    static const char *const lists[] = {"0\n", "1\n4\n", "1 two\n", "1.5", "2x"};
+    for (int k = 0; k < 5; k++) {
         write_text("rows", lists[k]);
         RUN(&o, NULL, "schur", "a.mtx", "--variables", "rows", "--json");
         assert_code(&o, 2);
         assert_true(json_valid(o.out));
         assert_has(o.err, "is no row of A; these are 1 to 3");
+        assert_true(k < 3 || strstr(o.err, k == 3 ? "'1.5'" : "'2x'"));
     }
-    write_text("rows", "1 2 1");
+    write_text("rows", "3 2\n3");
     RUN(&o, NULL, "schur", "a.mtx", "--variables", "rows");
-    assert_code(&o, 1);
-    assert_has(o.err, "stands twice");
+    assert_code(&o, 2);
+    assert_has(o.err, "rows, line 2: 3 stands there twice");
     RUN(&o, NULL, "schur", "a.mtx", "--variables", "last:1", "--device", "cuda");
     assert_code(&o, 1);
     assert_has(o.err, "not computed on a device");

@@ -360,6 +360,31 @@ static void values_of(const mpk_problem *problem, int seed, double *ax) {
     for (int64_t k = 0; k < view.nnz; k++) ax[k] = ((const double *)view.ax)[k] + 0.3 * uniform();
 }
 
+/* An interior of zeros: those of its columns that the outer rows have entries in are broken. */
+static void nothing_but_the_rows_below(void **state) {
+    (void)state;
+    enum { N = 40, COUNT = 3 };
+    mpk_context *ctx = context();
+    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+        for (int every = 1; every <= 3; every++) {
+            const mpk_options o = options(1);
+            dense m = dense_new(N + COUNT, (mpk_scalar)scalar, MPK_SYMMETRIC);
+            int32_t list[COUNT];
+            for (int k = 0; k < COUNT; k++) {
+                list[k] = N + k;
+                for (int j = 0; j < N; j += every)
+                    m.a[list[k] + j * m.n] = m.a[j + list[k] * m.n] = 1 + k;
+            }
+            made f = make(ctx, &m, COUNT, list, &o);
+            assert_int_equal(f.status, MPK_SINGULAR);
+            assert_int_equal(f.info.inertia.zero, N);
+            assert_int_equal(f.fac->broken, (N + every - 1) / every);
+            clear(&f);
+            free(m.a);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 static void refactorized(void **state) {
     (void)state;
     enum { N = 50, COUNT = 7 };
@@ -499,6 +524,48 @@ static void as_the_whole(void **state) {
                     free(b), free(x), free(y);
                 }
                 free(all.s), free(e.s), free(m.a);
+            }
+    mpk_context_destroy(&ctx);
+}
+
+/* D A D with D far apart, and a small A whose outer part is nearly all of it: S has rows of any
+ * size, and is regular all the same. */
+static void badly_scaled(void **state) {
+    (void)state;
+    enum { N = 24, NRHS = 2 };
+    static const int counts[] = {2, 12, N - 1, N};
+    mpk_context *ctx = context();
+    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+        for (int hermitian = 0; hermitian <= (scalar >= MPK_C); hermitian++)
+            for (int c = 0; c < 4; c++) {
+                const mpk_options o = options(1);
+                dense m =
+                    dense_new(N, (mpk_scalar)scalar, hermitian ? MPK_HERMITIAN : MPK_SYMMETRIC);
+                const size_t size = mpk_scalar_size(m.scalar);
+                const int most = single(m.scalar) ? 20 : 200, count = counts[c];
+                int32_t list[N];
+                int exponent[N];
+                void *b = calloc(N * NRHS, size), *x = calloc(N * NRHS, size);
+                mpk_solve_info info;
+                choose(N, count, list);
+                for (int i = 0; i < N; i++) exponent[i] = (int)(uniform() * most);
+                for (int j = 0; j < N; j++)
+                    for (int i = j; i < N; i++) {
+                        const double complex z =
+                            i == j ? (i % 2 ? 3 : -3) : 0.2 * (uniform() + uniform() * I);
+                        const double complex y = scalar >= MPK_C ? z : creal(z);
+                        const double d = ldexp(1, exponent[i] + exponent[j]);
+                        m.a[i + j * N] = y * d;
+                        m.a[j + i * N] = (hermitian ? conj(y) : y) * d;
+                    }
+                for (int k = 0; k < N * NRHS; k++)
+                    scalar_store(m.scalar, b, k, ldexp(uniform(), exponent[k % N]));
+                made f = make(ctx, &m, count, list, &o);
+                assert_int_equal(f.status, MPK_OK);
+                assert_int_equal(mpk_schur_solve(ctx, f.fac, NRHS, b, N, x, N, &o, &info), MPK_OK);
+                assert_true(info.solved && info.componentwise <= (single(m.scalar) ? 6e-6 : 1e-14));
+                clear(&f);
+                free(b), free(x), free(m.a);
             }
     mpk_context_destroy(&ctx);
 }
@@ -725,9 +792,11 @@ int main(void) {
         cmocka_unit_test(against_dense),
         cmocka_unit_test(delayed_to_the_end),
         cmocka_unit_test(singular_interiors),
+        cmocka_unit_test(nothing_but_the_rows_below),
         cmocka_unit_test(refactorized),
         cmocka_unit_test(same_bits),
         cmocka_unit_test(as_the_whole),
+        cmocka_unit_test(badly_scaled),
         cmocka_unit_test(told),
         cmocka_unit_test(refused),
         cmocka_unit_test(memory_fails),

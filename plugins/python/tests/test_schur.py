@@ -120,6 +120,20 @@ def test_refused(rng):
         c.condense(np.ones(28))
     with pytest.raises(pymetapack.ArgumentError):
         c.S
+    with pytest.raises(pymetapack.ArgumentError):
+        c.inertia
+
+
+def test_what_was_told_before(rng):
+    """An inertia is of the values that it was asked of, and says so."""
+    a = kkt(rng, 20, 8)
+    c = pymetapack.schur(a, [1, 5])
+    before, s = c.inertia, c.S
+    assert not np.array_equal(c.refactor(2 * a).S, s)
+    with pytest.raises(pymetapack.ArgumentError, match="anew"):
+        before.certified
+    with pytest.raises(ValueError, match="x2 has shape"):
+        c.expand(np.ones(28), np.ones(3))
 
 
 def test_the_example(capsys):

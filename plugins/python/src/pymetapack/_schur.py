@@ -60,7 +60,7 @@ class SchurComplement:
         self._an = self._ctx.own("analysis")
         self._fac = self._ctx.own("factor")
         self._s: Optional[Array] = None
-        self._status = lib.MPK_ERR_CANCELLED
+        self._number = 0  # of factorizations
         problem = m.problem(self._ctx)
         try:
             outer = np.ascontiguousarray(self.variables, np.int32)
@@ -76,16 +76,17 @@ class SchurComplement:
             destroy_problem(problem)
 
     def _factorize(self, verb: _Verb, values: Any) -> None:
-        self._s = None
-        self._status = lib.MPK_ERR_CANCELLED
-        status = self._ctx.call(verb, self._an[0], values, self._options.pointer, self._fac,
-                                long=self._long, progress=self._progress)  # fmt: skip
-        self._status = self._ctx.check(status)
+        with self._ctx.lock:  # no other thread keeps the S from before
+            self._s = None
+            self._number += 1
+            status = self._ctx.call(verb, self._an[0], values, self._options.pointer, self._fac,
+                                    long=self._long, progress=self._progress)  # fmt: skip
+            self._ctx.check(status)
+            words = self._ctx.message()[2] if status else ""
         info = self._info()
         tell_apart(info.asymmetry, 4)
         if status != lib.MPK_SINGULAR:
             return
-        words = self._ctx.message()[2]
         none = self._ctx.call(lib.mpk_schur_condense, self._fac[0], 0, ffi.NULL, self.shape[0], ffi.NULL,
                               len(self.variables)) != lib.MPK_OK  # fmt: skip
         if none or self._singular == "raise":
@@ -95,6 +96,7 @@ class SchurComplement:
                           f"{self.shape[0] - len(self.variables)}", ZeroPivotWarning, stacklevel=4)  # fmt: skip
 
     def _info(self) -> Any:
+        self._ctx.pointer  # not closed
         info = ffi.new("mpk_factor_info *")
         lib.mpk_factor_info_get(self._fac[0], info)
         return info
@@ -133,9 +135,16 @@ class SchurComplement:
         """Positive, negative and zero eigenvalues of the interior A₁₁, of a real or Hermitian A."""
         if self.dtype.kind == "c" and not self._hermitian:
             raise ArgumentError("a complex symmetric matrix has no inertia", "argument", "schur")
-        counts = self._info().inertia
+        counts, number = self._info().inertia, self._number
         found = Inertia(int(counts.positive), int(counts.negative), int(counts.zero))
-        found._ask = lambda: self.certificate
+
+        def ask() -> Certificate:
+            if self._number != number:
+                raise ArgumentError("it holds other values by now: ask for its inertia anew",
+                                    "argument", "certify")  # fmt: skip
+            return self.certificate
+
+        found._ask = ask
         return found
 
     @property
@@ -217,6 +226,8 @@ class SchurComplement:
 
     def _side(self, x: ArrayLike, rows: int, what: str) -> Array:
         side = host_array(x, what)
+        if what == "x2" and (side.ndim not in (1, 2) or side.shape[0] != rows):
+            raise ValueError(f"x2 has shape {side.shape}, not ({rows},) or ({rows}, k)")
         check_shape(side.shape, rows)
         working_dtype(side.dtype, what)
         return side

@@ -114,6 +114,19 @@ static void bring(FN(front) * f, int hermitian, int64_t p, int64_t j, int64_t r)
     if (r >= 0) FN(front_swap)(f, hermitian, p + 1, r == p ? j : r);
 }
 
+/* Only the rows below have entries left in the columns from p on: all become zero pivots at once,
+ * for none changes another. */
+static void drop_rest(FN(front) * f, const FN(front_rules) * rules, int64_t p,
+                      mpki_pivots *pivots) {
+    for (; p < f->w; p++) {
+        T *l = at(f, p, p) - p;
+        pivots->broken += scan(f, p, p, -1).most > rules->small;
+        for (int64_t i = p; i < f->nrows; i++) l[i] = t_make(0, 0);
+        eliminate1(f, rules->hermitian, p, t_make(0, 0));
+    }
+    f->nelim = f->w;
+}
+
 mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
                                mpki_pivots *pivots) {
     enum { ASK = 1 << 20 }; /* entries searched or changed between two questions to `cancelled` */
@@ -150,9 +163,11 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
             int64_t row, col, diag;
             seen += (f->w - p) * (f->w - p) / 2;
             largest(f, p, &row, &col, &diag);
-            if (f->last && !(t_abs1(*at(f, row, col)) > rules->small))
-                pick = p, zero = 1, pivots->broken++; /* only the rows below have entries left */
-            else if (t_abs1(*at(f, diag, diag)) >= (R)0.64 * t_abs1(*at(f, row, col)))
+            if (f->last && !(t_abs1(*at(f, row, col)) > rules->small)) {
+                drop_rest(f, rules, p, pivots);
+                return MPK_OK;
+            }
+            if (t_abs1(*at(f, diag, diag)) >= (R)0.64 * t_abs1(*at(f, row, col)))
                 pick = diag;
             else
                 pick = col, pair = row;
