@@ -222,7 +222,7 @@ static void test_costs_and_checks(void **unused) {
     assert_int_equal(
         mpk_solve_sparse(ctx, fac, 1, ptr, at, &one, 40, NULL, MPK_SPARSE_ROWS, same, 40, &info),
         MPK_INACCURATE);
-    assert_true(info.rows > 1e-10);
+    assert_true(info.rows > 1e-13);
     for (int i = 0; i < 40; i++) assert_true(all[i] == same[i]);
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
@@ -320,6 +320,35 @@ static void test_threads(void **unused) {
     mpk_problem_destroy(&problem);
 }
 
+/* Of a singular matrix the check of rows says as much as of others. */
+static void test_singular(void **unused) {
+    (void)unused;
+    enum { N = 12 };
+    dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+    for (int i = 0; i < N; i++) dense_set(&m, i, i, i == 0 || i == N - 1 ? 1 : 2);
+    for (int i = 1; i < N; i++) dense_set(&m, i, i - 1, -1);
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    mpk_analysis *an;
+    mpk_factor *fac = factorize(problem, 1, &an);
+    const int64_t one[] = {0, 1}, two[] = {0, 2};
+    const int32_t row[] = {2, 9};
+    const double value[] = {1, -1};
+    double x[N];
+    mpk_sparse_info info;
+#define ONE(ptr, check)                                                                            \
+    mpk_solve_sparse(ctx, fac, 1, ptr, row, value, N, NULL, (mpk_sparse_check)(check), x, N, &info)
+    assert_int_equal(ONE(one, MPK_SPARSE_BARE), MPK_SINGULAR);
+    assert_int_equal(ONE(two, MPK_SPARSE_ROWS), MPK_SINGULAR); /* x: 7, ... 1, rounding of 0 */
+    assert_true(info.rows < 1e-14);
+    assert_int_equal(ONE(one, MPK_SPARSE_ROWS), MPK_INACCURATE);
+    assert_true(info.rows > 1e-3);
+#undef ONE
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    free(m.a);
+}
+
 static void test_refused(void **unused) {
     (void)unused;
     enum { N = 30 };
@@ -402,6 +431,7 @@ int main(void) {
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_without_paths),
                                        cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_singular),
                                        cmocka_unit_test(test_memory)};
     if (mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
     const int rc = cmocka_run_group_tests(tests, NULL, NULL);
