@@ -19,8 +19,9 @@ typedef struct mpk_null_info {
                               theirs to zero */
     int64_t zero_pivots;  /**< of the factor: what the dimension is expected to be */
     int certified;        /**< 1: the kernel has no other dimensions than these, but for a chance of
-                              miss_bound: the test of mpk_certify(), of the pivots that are not zero.
-                              Vectors that A takes nearly to zero it does not exclude. 0: not known */
+                              miss_bound: the test of mpk_certify(), of the pivots that are not
+                              zero. Vectors that A takes nearly to zero it does not exclude.
+                              0: not known */
     double miss_bound;    /**< as in mpk_certificate; 1 where nothing is certified */
     double eta;           /**< the worst of the vectors */
     double orthogonality; /**< orthonormal: largest entry of |V^H V - I|; else 0 */
