@@ -52,8 +52,8 @@ typedef struct mpk_sparse_info {
  *  All arrays lie in host memory.
  *  Returns MPK_OK: without a check that says nothing of how good x is
  *          | MPK_INACCURATE: ROWS: info.rows > options.accuracy of the factorization
- *          | MPK_SINGULAR: the factor has zero pivots, which give 0 in x; ROWS: and the equations of
- *            the wanted rows hold
+ *          | MPK_SINGULAR: the factor has zero pivots, which give 0 in x; ROWS: and the equations
+ *            of the wanted rows hold
  *          | FULL: as mpk_solve()
  *          | MPK_ERR_INPUT: NaN or Inf in b; a row out of range, the index is its place in the list
  *          | MPK_ERR_UNSUPPORTED: the factor is not a direct one

@@ -24,7 +24,7 @@ mpk_status mpki_null_usable(mpk_context *ctx, const char *stage, const mpk_facto
      *  conjugates */ \
     void mpki_##p##_null_leave(int32_t n, int32_t count, const void *basis, int64_t ld,              \
                                bool conjugate, void *v);                                             \
-    /** v := v without that part, of length 1. False: less than 1e-4 of it is left; deep: nothing */ \
+    /** v := v without that part, of length 1. False: less than 1e-4 is left; deep: nothing */       \
     bool mpki_##p##_null_join(int32_t n, int32_t count, const void *basis, int64_t ld, bool deep,    \
                               void *v);                                                              \
     /** largest entry of |V^H V - I| */                                                              \

@@ -428,7 +428,7 @@ static void test_stokes(void **unused) {
     mpk_problem_destroy(&problem);
 }
 
-/* Entries over many orders of magnitude: of each vector next to nothing is left beside the first. */
+/* Entries over many orders of magnitude: next to nothing is left beside the first vector. */
 static void test_graded(void **unused) {
     (void)unused;
     enum { N = 5 };
