@@ -131,9 +131,11 @@ static mpk_status look_at_asked(const work *w) {
                           w->job->trace, direct ? "the direct solver" : "method none",
                           direct ? "; a plot has the times of its phases" : "");
     for (int k = 0; (o = mpk_option_at(k)); k++) {
-        if (!(w->job->asked >> k & 1) || mpki_option_is_read(o, &options, general, why, sizeof why))
-            continue;
-        return refuse(w, k, why, "");
+        if (!(w->job->asked >> k & 1)) continue;
+        if (!mpki_option_is_read(o, &options, general, why, sizeof why))
+            return refuse(w, k, why, "");
+        if (w->job->minimum_norm && (!strcmp(o->key, "krylov") || !strcmp(o->key, "condition")))
+            return refuse(w, k, "not read by --minimum-norm", "");
     }
     return MPK_OK;
 }

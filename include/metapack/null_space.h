@@ -19,7 +19,8 @@ typedef struct mpk_null_info {
                               theirs to zero */
     int64_t zero_pivots;  /**< of the factor: what the dimension is expected to be */
     int certified;        /**< 1: the kernel has no other dimensions than these, but for a chance of
-                              miss_bound: the test of mpk_certify(), of the pivots that are not zero.
+                              miss_bound: the test of mpk_certify(), of the pivots that are not
+                              zero. Vectors that A takes nearly to zero it does not exclude.
                               0: not known */
     double miss_bound;    /**< as in mpk_certificate; 1 where nothing is certified */
     double eta;           /**< the worst of the vectors */
@@ -40,7 +41,8 @@ typedef struct mpk_null_info {
  *  given       [in]    vectors that the caller has, such as motions of a rigid body: the first
  *                      columns of basis. They take the place of those that would be searched for.
  *                      A vector is refused whose eta is above 1e-12 (single: 5.4e-4), or a hundred
- *                      times the factor's zero_tolerance, or that depends on those before it
+ *                      times the factor's zero_tolerance, or of which what is left beside those
+ *                      before it is below 1e-4 of it, or has such an eta
  *  most        [in]    columns that basis has room for, >= given; 0: only count the zero pivots
  *  orthonormal [in]    1: of length 1 and orthogonal to each other, the given ones, too; 0: as the
  *                      factor has them, of largest entry near 1; given ones stay as they are
@@ -51,7 +53,8 @@ typedef struct mpk_null_info {
  *  info        [out]   may be NULL
  *  Returns MPK_OK: also where the kernel is {0}
  *          | MPK_INACCURATE: fewer vectors than zero pivots and room; the ones that there are, are
- *            vectors of the kernel
+ *            vectors of the kernel. The text says whether A does not take the others to zero, or
+ *            too little is left of them for orthonormal ones
  *          | MPK_ERR_INPUT: a given vector is none of the kernel, or depends on others; the index is
  *            its number, the text has its eta; basis is as it was
  *          | MPK_ERR_UNSUPPORTED: the factor is not a direct one
@@ -84,13 +87,15 @@ typedef struct mpk_minimum_norm_info {
  *  V V^H x. Of a complex symmetric A the range is orthogonal to conj(V), and b' is b without that.
  *  dimension [in]  columns of basis; 0: A is regular, or basis is NULL
  *  basis     [in]  n x dimension, orthonormal, of the kernel: of mpk_null_space(). NULL: it is
- *                  searched for in this call, if the factor has zero pivots
+ *                  searched for in this call, unless mpk_certify() finds A regular
  *  b         [in]  n x nrhs, finite, host memory
  *  x         [out] n x nrhs, host memory; x == b is allowed, any other overlap is not
  *  options   [in]  those that are read: refine, accuracy, threads
  *  Returns MPK_OK: A x = b' is solved; whether b' is b the info says
  *          | MPK_INACCURATE: componentwise > options.accuracy, and residual as well: basis is not
- *            all of the kernel, or A is ill-conditioned
+ *            all of the kernel, or A is ill-conditioned; or residual > 0.1: A is so near to one
+ *            with a larger kernel that x says nothing of b'; or without basis some vectors of the
+ *            kernel have too little beside the others to be made orthonormal
  *          | MPK_ERR_INPUT: NaN or Inf in b; a column of basis is none of the kernel (as in
  *            mpk_null_space; the index is its number), or basis is not orthonormal to 1e-8
  *            (single: 1e-4)

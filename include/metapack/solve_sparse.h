@@ -27,7 +27,8 @@ typedef struct mpk_sparse_info {
     int64_t entries; /**< of L that these read */
     double share;    /**< of the entries that solves in all rows read; 1: all of them, also where
                           the engine has no paths (a GPU) */
-    double rows;     /**< ROWS: max |b - A x|_i / (|A| |x| + |b|)_i of the wanted rows i; else 0 */
+    double rows;     /**< ROWS: max |b - A x|_i / (|A| |x| + |b|)_i of the wanted rows i, with the
+                          second denominator of metapack/solve.h, of the x that are known; else 0 */
     double time_s;
     mpk_solve_info solve; /**< FULL: the worst of all; else all 0 */
     int64_t reserved[8];  /**< 0: for numbers to come; metapack.h, Structs */
@@ -50,8 +51,9 @@ typedef struct mpk_sparse_info {
  *  info   [out] may be NULL
  *  All arrays lie in host memory.
  *  Returns MPK_OK: without a check that says nothing of how good x is
- *          | MPK_SINGULAR: the factor has zero pivots, which give 0 in x
  *          | MPK_INACCURATE: ROWS: info.rows > options.accuracy of the factorization
+ *          | MPK_SINGULAR: the factor has zero pivots, which give 0 in x; ROWS: and the equations
+ *            of the wanted rows hold
  *          | FULL: as mpk_solve()
  *          | MPK_ERR_INPUT: NaN or Inf in b; a row out of range, the index is its place in the list
  *          | MPK_ERR_UNSUPPORTED: the factor is not a direct one

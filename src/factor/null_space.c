@@ -36,6 +36,7 @@ typedef struct search {
     double *eta, bound;
     mpki_weak_pivot few[MPKI_WEAK_MOST]; /* pivots that may be rounding */
     int few_count;
+    int32_t lost; /* vectors of the kernel of which too little is left beside the others */
     mpk_null_info info;
 } search;
 
@@ -115,7 +116,18 @@ static mpk_status of_pivot(search *s, const mpki_weak_pivot *pivot, void *v, dou
     return status;
 }
 
-/* Vectors to which others have to be orthogonal: the basis, or what stands for it. */
+/* Column k takes no part: those behind it move up. */
+static void drop(search *s, int32_t k) {
+    const size_t bytes = (size_t)s->n * s->size;
+    for (int32_t j = k + 1; j < s->count; j++) {
+        memcpy(column(s, j - 1), column(s, j), bytes);
+        if (s->eta) s->eta[j - 1] = s->eta[j];
+    }
+    s->count--;
+}
+
+/* Vectors to which others have to be orthogonal: the basis, or what stands for it. Of the caller's
+ * each has to be one of its own; of those that were found what depends on others goes. */
 static mpk_status bring_apart(search *s) {
     if (s->orthonormal) return MPK_OK;
     if (!s->apart) {
@@ -123,37 +135,44 @@ static mpk_status bring_apart(search *s) {
         if (!s->apart) return mpki_failed(s->work->m.ctx);
         s->apart_ld = s->n;
     }
-    for (; s->apart_count < s->count; s->apart_count++) {
-        char *v = s->apart + (size_t)(s->apart_count * s->apart_ld) * s->size;
-        memcpy(v, column(s, s->apart_count), (size_t)s->n * s->size);
-        if (!MPKI_DISPATCH(s->scalar, null_join)(s->n, s->apart_count, s->apart, s->apart_ld, v))
-            return mpki_error(s->work->m.ctx, MPK_ERR_INPUT, STAGE, s->apart_count,
-                              "vector %d depends on those before it", s->apart_count + 1);
+    while (s->apart_count < s->count) {
+        const int32_t k = s->apart_count;
+        char *v = s->apart + (size_t)(k * s->apart_ld) * s->size;
+        memcpy(v, column(s, k), (size_t)s->n * s->size);
+        if (MPKI_DISPATCH(s->scalar, null_join)(s->n, k, s->apart, s->apart_ld, false, v))
+            s->apart_count++;
+        else if (k >= s->info.given)
+            drop(s, k);
+        else
+            return mpki_error(s->work->m.ctx, MPK_ERR_INPUT, STAGE, k,
+                              "vector %d depends on those before it", k + 1);
     }
     return MPK_OK;
 }
 
-static bool join(const search *s, void *v) {
+/* deep: v is known to be independent of the others, whatever is left of it */
+static bool join(const search *s, bool deep, void *v) {
     const char *to = s->orthonormal ? s->basis : s->apart;
     return MPKI_DISPATCH(s->scalar, null_join)(s->n, s->count, to,
-                                               s->orthonormal ? s->ld : s->apart_ld, v);
+                                               s->orthonormal ? s->ld : s->apart_ld, deep, v);
 }
 
 /* Keep the vector in column s->count, of this eta, if it stands the check as it will be
- * returned. */
-static mpk_status keep(search *s, double eta, bool *kept) {
+ * returned. deep: as in join() */
+static mpk_status keep(search *s, double eta, bool deep, bool *kept) {
     char *v = column(s, s->count);
     mpk_status status = MPK_OK;
     *kept = eta <= s->bound;
     if (*kept && s->orthonormal) {
-        *kept = join(s, v);
+        *kept = join(s, deep, v);
         eta = measured(s->work, s->bound, v);
         if (*kept && !(eta <= s->bound)) {
             status = improve(s, 0, v);
-            *kept = join(s, v);
+            *kept = join(s, deep, v);
             eta = measured(s->work, s->bound, v);
         }
         *kept &= eta <= LOOSE * s->bound;
+        s->lost += deep && !*kept;
     }
     if (!*kept) return status;
     if (s->eta) s->eta[s->count] = eta;
@@ -170,7 +189,7 @@ static mpk_status is_new(search *s, const void *v, bool *is) {
     if (mpk_failed(status)) return status;
     void *copy = s->work->b;
     memcpy(copy, v, (size_t)s->n * s->size);
-    *is = join(s, copy);
+    *is = join(s, false, copy);
     return MPK_OK;
 }
 
@@ -206,19 +225,30 @@ static mpk_status take_given(search *s, int32_t given) {
     /* whether they depend on each other is asked of copies, as a call that refuses changes none */
     const bool orthonormal = s->orthonormal;
     s->orthonormal = false;
-    s->count = given;
+    s->count = s->info.given = given;
     if (!mpk_failed(status)) status = bring_apart(s);
     s->orthonormal = orthonormal;
     for (int32_t k = 0; k < given && !mpk_failed(status); k++) {
+        const double bound = LOOSE * s->bound;
         char *const from = s->apart + (size_t)(k * s->apart_ld) * s->size;
-        if (orthonormal) {
-            memcpy(column(s, k), from, (size_t)s->n * s->size);
-            eta[k] = measured(s->work, LOOSE * s->bound, from);
+        double e = measured(s->work, bound, from);
+        if (!(e <= bound)) { /* of a vector near those before it the rounding, or more than that */
+            status = improve(s, 0, from);
+            if (MPKI_DISPATCH(s->scalar, null_join)(s->n, k, s->apart, s->apart_ld, false, from))
+                e = measured(s->work, bound, from);
         }
+        if (!mpk_failed(status) && !(e <= bound))
+            status = mpki_error(ctx, MPK_ERR_INPUT, STAGE, k,
+                                "vector %d depends on those before it: what is left of it beside "
+                                "them is none of the kernel, |E| = %.1e |A|, and %.1e is allowed",
+                                k + 1, e, bound);
+        if (orthonormal) eta[k] = e;
         if (s->eta) s->eta[k] = eta[k];
         s->info.eta = fmax(s->info.eta, eta[k]);
     }
-    s->info.given = given;
+    for (int32_t k = 0; k < given && orthonormal && !mpk_failed(status); k++)
+        memcpy(column(s, k), s->apart + (size_t)(k * s->apart_ld) * s->size,
+               (size_t)s->n * s->size);
     mpki_release(ctx, eta);
     return status;
 }
@@ -248,7 +278,8 @@ static mpk_status from_pivots(search *s) {
             status = is_new(s, column(s, s->count), &kept);
             if (!kept) continue;
         }
-        if (!mpk_failed(status)) status = keep(s, eta, &kept);
+        /* with ones in rows of their own they are independent */
+        if (!mpk_failed(status)) status = keep(s, eta, s->info.given == 0, &kept);
         if (mpk_failed(status)) break;
     }
     mpki_release(ctx, list);
@@ -265,7 +296,7 @@ static mpk_status keep_new(search *s, const void *v) {
     if (!(eta <= s->bound)) eta = rough;
     if (!(eta <= s->bound)) return MPK_OK;
     mpk_status status = is_new(s, to, &kept);
-    if (!mpk_failed(status) && kept) status = keep(s, eta, &kept);
+    if (!mpk_failed(status) && kept) status = keep(s, eta, false, &kept);
     return status;
 }
 
@@ -374,10 +405,12 @@ static mpk_status from_noise(search *s) {
             if (mpk_failed(status)) break;
             to_one(s, v);
             if (!MPKI_DISPATCH(s->scalar, column_finite)(n, v)) break;
-            if (s->count > 0 && !join(s, v)) break;
+            if (s->count > 0 && !join(s, false, v)) break;
             to_one(s, v);
             status = settle(s, 0, s->bound, v, &eta);
-            if (!mpk_failed(status)) status = keep(s, eta, &kept);
+            bool fresh = true; /* refined it may be one of the others again */
+            if (!mpk_failed(status) && eta <= s->bound) status = is_new(s, v, &fresh);
+            if (!mpk_failed(status) && fresh) status = keep(s, eta, false, &kept);
         }
         if (mpk_failed(status)) break;
         s->info.beyond += kept;
@@ -411,7 +444,7 @@ static mpk_status look(search *s, int32_t given) {
 
 mpk_status mpki_null_space(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t given,
                            int32_t most, bool orthonormal, void *basis, int64_t ld, double *eta,
-                           mpk_null_info *info) {
+                           mpk_null_info *info, int32_t *lost) {
     const mpk_analysis *an = fac->an;
     const double start_s = mpki_now_s();
     mpki_solve_work work = {0};
@@ -444,7 +477,13 @@ mpk_status mpki_null_space(mpk_context *ctx, const mpk_factor *fac, int threads,
     if (s.count < wanted) s.info.refused = (int32_t)(wanted - s.count);
     s.info.time_s = mpki_now_s() - start_s;
     if (info) *info = s.info;
+    if (lost) *lost = s.lost < s.info.refused ? s.lost : s.info.refused;
     if (most == 0 || s.info.refused == 0) return MPK_OK;
+    if (s.lost > 0)
+        return mpki_error(ctx, MPK_INACCURATE, STAGE, s.info.refused,
+                          "%d vectors of the kernel, and %lld zero pivots: of others too little is "
+                          "left once they are orthogonal to these; not orthonormal there are more",
+                          s.count, (long long)zeros);
     return mpki_error(ctx, MPK_INACCURATE, STAGE, s.info.refused,
                       "%d vectors of the kernel, and %lld zero pivots: A does not take the vectors "
                       "of the others to zero",
@@ -477,5 +516,5 @@ mpk_status mpk_null_space(mpk_context *ctx, const mpk_factor *fac, int32_t given
     if (most > 0) status = mpki_check_sides(ctx, STAGE, &sides);
     if (mpk_failed(status)) return status;
     return mpki_null_space(ctx, fac, fac->options.threads, given, most, orthonormal != 0, basis, ld,
-                           eta, info);
+                           eta, info, NULL);
 }

@@ -5,10 +5,11 @@
 #include "refine.h"
 #include <metapack/null_space.h>
 
-/** mpk_null_space() for a call that has begun: errors are recorded, none is cleared. */
+/** mpk_null_space() for a call that has begun: errors are recorded, none is cleared. lost [out]
+ *  zero pivots whose vectors are of the kernel, but have no orthonormal ones; may be NULL */
 mpk_status mpki_null_space(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t given,
                            int32_t most, bool orthonormal, void *basis, int64_t ld, double *eta,
-                           mpk_null_info *info);
+                           mpk_null_info *info, int32_t *lost);
 /** Is each of the `count` columns of basis a vector of the kernel? eta [out] count, may be NULL.
  *  Returns MPK_OK | MPK_ERR_INPUT: no, recorded with its number and its eta */
 mpk_status mpki_null_check(mpki_solve_work *work, int32_t count, const void *basis, int64_t ld,
@@ -23,8 +24,9 @@ mpk_status mpki_null_usable(mpk_context *ctx, const char *stage, const mpk_facto
      *  conjugates */ \
     void mpki_##p##_null_leave(int32_t n, int32_t count, const void *basis, int64_t ld,              \
                                bool conjugate, void *v);                                             \
-    /** v := v without that part, of length 1. False: nothing is left */                             \
-    bool mpki_##p##_null_join(int32_t n, int32_t count, const void *basis, int64_t ld, void *v);     \
+    /** v := v without that part, of length 1. False: less than 1e-4 is left; deep: nothing */       \
+    bool mpki_##p##_null_join(int32_t n, int32_t count, const void *basis, int64_t ld, bool deep,    \
+                              void *v);                                                              \
     /** largest entry of |V^H V - I| */                                                              \
     double mpki_##p##_null_orthogonality(int32_t n, int32_t count, const void *basis, int64_t ld);   \
     /** || V^H x ||_2; conjugate: || V^T x ||_2 */                                                   \

@@ -84,17 +84,20 @@ void FN(null_leave)(int32_t n, int32_t count, const void *basis, int64_t ld, boo
     }
 }
 
-bool FN(null_join)(int32_t n, int32_t count, const void *basis, int64_t ld, void *v) {
+bool FN(null_join)(int32_t n, int32_t count, const void *basis, int64_t ld, bool deep, void *v) {
     static const double LEAST = 1e-4; /* of its length; less is another's */
     static const double ENOUGH = 0.7; /* as rounding then has no share (Kahan, Parlett 1980, 6.9) */
+    /* of vectors whose entries cover many orders of magnitude each pass leaves rounding of the
+     * largest, eps of it: deep, as many as double precision has orders, and some */
+    const int passes = deep ? 50 : 3;
     if (!(FN(null_unit)(n, v) > 0)) return false;
-    for (int pass = 0; pass < 3; pass++) {
+    for (int pass = 0; pass < passes; pass++) {
         FN(null_leave)(n, count, basis, ld, false, v);
         const double left = FN(null_unit)(n, v);
-        if (!(left > LEAST)) return false;
-        if (left > ENOUGH) break;
+        if (!(left > (deep ? 0 : LEAST))) return false;
+        if (left > ENOUGH) return true;
     }
-    return true;
+    return !deep;
 }
 
 double FN(null_orthogonality)(int32_t n, int32_t count, const void *basis, int64_t ld) {

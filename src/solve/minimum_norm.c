@@ -12,6 +12,8 @@
 
 static const char STAGE[] = "solve";
 
+enum { BEYOND = 8 /* vectors that no zero pivot shows, for which there is room at first */ };
+
 /* What one call works with. */
 typedef struct shortest {
     mpki_columns c;
@@ -25,6 +27,7 @@ typedef struct shortest {
     void *b, *d;    /* n each: b', and a correction */
     double accuracy;
     bool unsolved;
+    int32_t lost; /* vectors of the kernel that the basis has not */
     mpk_minimum_norm_info info;
 } shortest;
 
@@ -82,6 +85,7 @@ static mpk_status refine(shortest *s, void *x, mpki_quality *q, int *steps) {
 /* One right-hand side. */
 static mpk_status solve_one(shortest *s, const void *b, void *x) {
     static const double RANGE = 1e-12; /* of |v|^T w, what v^H b may have */
+    static const double NOTHING = 0.1; /* of b, what no x that solves anything leaves */
     const double range = single(s->scalar) ? 0x1p29 * RANGE : RANGE;
     const size_t bytes = (size_t)s->n * mpk_scalar_size(s->scalar);
     mpki_solve_work *w = &s->work;
@@ -114,6 +118,27 @@ static mpk_status solve_one(shortest *s, const void *b, void *x) {
     info->residual = fmax(info->residual, residual);
     /* where b' is rounding of b its rows say nothing: then b is the measure */
     s->unsolved |= !(q.componentwise <= s->accuracy) && !(residual <= s->accuracy);
+    s->unsolved |= !(residual <= NOTHING); /* x so large that b' is lost in its rounding */
+    return MPK_OK;
+}
+
+/* All of the kernel, with vectors that no zero pivot shows: room for more, until some is left. */
+static mpk_status search(shortest *s, int64_t zeros) {
+    mpk_context *ctx = s->c.ctx;
+    int64_t room = zeros + zeros / 16;
+    mpk_null_info found;
+    do {
+        room = room + BEYOND < s->n ? room + BEYOND : s->n;
+        mpki_release(ctx, s->own);
+        s->own = mpki_alloc(ctx, STAGE, s->n * room, mpk_scalar_size(s->scalar));
+        if (!s->own) return mpki_failed(ctx);
+        const mpk_status status =
+            mpki_null_space(ctx, s->c.fac, s->c.options->threads, 0, (int32_t)room, true, s->own,
+                            s->n, NULL, &found, &s->lost);
+        if (mpk_failed(status)) return status;
+        mpki_clear_error(ctx); /* fewer vectors: the errors of x tell whether they do */
+    } while (found.beyond > 0 && found.dimension == room && room < s->n);
+    s->basis = s->own, s->ld = s->n, s->dimension = found.dimension;
     return MPK_OK;
 }
 
@@ -135,16 +160,11 @@ static mpk_status bring_basis(shortest *s) {
                           off);
     }
     s->dimension = 0;
-    if (zeros == 0) return MPK_OK;
-    s->own = mpki_alloc(ctx, STAGE, s->n * zeros, mpk_scalar_size(s->scalar));
-    if (!s->own) return mpki_failed(ctx);
-    mpk_null_info found;
-    const mpk_status status = mpki_null_space(ctx, fac, s->c.options->threads, 0, (int32_t)zeros,
-                                              true, s->own, s->n, NULL, &found);
-    if (mpk_failed(status)) return status;
-    mpki_clear_error(ctx); /* fewer vectors: the errors of x tell whether they do */
-    s->basis = s->own, s->ld = s->n, s->dimension = found.dimension;
-    return MPK_OK;
+    if (zeros == 0) { /* does no pivot show a kernel, or is there none? */
+        const mpk_status status = mpki_certify(ctx, fac, NULL);
+        if (mpk_failed(status) || mpki_regular(fac)) return status;
+    }
+    return search(s, zeros);
 }
 
 static mpk_status solve_all(shortest *s) {
@@ -214,6 +234,11 @@ mpk_status mpk_solve_minimum_norm(mpk_context *ctx, const mpk_factor *fac, int32
     s.info.dimension = s.dimension;
     s.info.time_s = mpki_now_s() - start_s;
     if (info) *info = s.info;
+    if (!s.unsolved && s.lost > 0)
+        return mpki_error(ctx, MPK_INACCURATE, STAGE, -1,
+                          "%d vectors of the kernel have too little beside the other %d for an "
+                          "orthonormal basis: x is perhaps not the shortest solution",
+                          s.lost, s.dimension);
     if (!s.unsolved) return MPK_OK;
     return mpki_error(
         ctx, MPK_INACCURATE, STAGE, -1,

@@ -179,6 +179,7 @@ static mpk_status gather_rows(mpk_context *ctx, const mpk_problem_view *a,
         c->index[row] = put(c, row);
     }
     c->rows.count = c->listed;
+    c->rows.n = n;
     c->rows.ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)c->listed + 1, int64_t);
     int64_t *const next = MPKI_NEW(ctx, STAGE, (int64_t)c->listed + 1, int64_t);
     if (c->rows.ptr && next) {
@@ -208,6 +209,7 @@ static mpk_status solve_and_check(mpk_context *ctx, const mpk_factor *fac,
         c.x = mpki_alloc(ctx, STAGE, (int64_t)c.listed * s->nrhs, size);
         c.b = mpki_alloc(ctx, STAGE, c.rows.count, size);
         status = mpki_failed(ctx);
+        c.rows.listed = c.listed, c.rows.norm = system.norm_inf;
     }
     mpki_sparse_sides wide = *s;
     wide.wanted = c.listed, wide.row = c.list, wide.x = c.x, wide.ldx = c.listed;
@@ -229,15 +231,15 @@ static mpk_status outcome(mpk_context *ctx, const mpk_factor *fac, mpk_sparse_ch
                           const mpk_sparse_info *info) {
     const double accuracy = mpki_accuracy(&fac->options, fac->an->scalar);
     const int64_t zero = fac->info.inertia.zero;
-    if (zero > 0)
-        return mpki_error(ctx, MPK_SINGULAR, STAGE, zero,
-                          "%lld zero pivots of %d, which give 0 in x", (long long)zero, fac->an->n);
     if (check == MPK_SPARSE_ROWS && !(info->rows <= accuracy))
         return mpki_error(
             ctx, MPK_INACCURATE, STAGE, -1,
             "in the equations of the wanted rows the backward error is %.1e, %.1e was "
-            "asked for; MPK_SPARSE_FULL refines",
-            info->rows, accuracy);
+            "asked for; %lld pivots of %d are zero; MPK_SPARSE_FULL refines",
+            info->rows, accuracy, (long long)zero, fac->an->n);
+    if (zero > 0)
+        return mpki_error(ctx, MPK_SINGULAR, STAGE, zero,
+                          "%lld zero pivots of %d, which give 0 in x", (long long)zero, fac->an->n);
     return MPK_OK;
 }
 

@@ -633,6 +633,9 @@ static void kernel_and_shortest(void **state) {
                 fabs(x[2] - 5.0 / 3) < 1e-14);
     RUN(&o, NULL, "solve", "path.mtx", "-b", "b.mtx", "--minimum-norm", "--dense", "on", "-q");
     assert_code(&o, 1);
+    RUN(&o, NULL, "solve", "path.mtx", "-b", "b.mtx", "--minimum-norm", "--krylov", "minres", "-q");
+    assert_code(&o, 1);
+    assert_has(o.err, "not read by --minimum-norm");
     RUN(&o, NULL, "solve", TINY "kkt.mtx", "-b", TINY "kkt_b.mtx", "--minimum-norm", "-q");
     assert_code(&o, 0);
     assert_files(5);

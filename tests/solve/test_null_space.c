@@ -428,6 +428,117 @@ static void test_stokes(void **unused) {
     mpk_problem_destroy(&problem);
 }
 
+/* Entries over many orders of magnitude: next to nothing is left beside the first vector. */
+static void test_graded(void **unused) {
+    (void)unused;
+    enum { N = 5 };
+    for (int spread = 10; spread <= 100; spread += 30) {
+        const int at[N] = {0, 1, 2, 3, 4};
+        const double complex u[N] = {ldexp(1, -spread), 3, ldexp(-1, spread), ldexp(5, spread / 2),
+                                     ldexp(1, spread - 3)};
+        dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+        add(&m, 1, N, at, u);
+        mpk_analysis *an;
+        mpk_factor *fac = factorize(&m, &an);
+        double basis[N * N], b[N], x[N];
+        mpk_null_info info;
+        mpk_minimum_norm_info found;
+        assert_int_equal(mpk_null_space(ctx, fac, 0, N, 1, basis, N, NULL, &info), MPK_OK);
+        assert_int_equal(info.dimension, N - 1);
+        assert_true(info.orthogonality < 1e-14 && info.eta < 1e-14);
+        /* b = u u_2 is in the range, and its x is u u_2 / ||u||^2 */
+        double norm = 0;
+        for (int i = 0; i < N; i++) norm += creal(u[i]) * creal(u[i]);
+        for (int i = 0; i < N; i++) b[i] = creal(u[i]) * creal(u[2]);
+        assert_int_equal(mpk_solve_minimum_norm(ctx, fac, 0, NULL, 0, 1, b, N, x, N, NULL, &found),
+                         MPK_OK);
+        assert_int_equal(found.dimension, N - 1);
+        for (int i = 0; i < N; i++)
+            assert_true(fabs(x[i] - creal(u[i]) * creal(u[2]) / norm) < 1e-14);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        free(m.a);
+    }
+}
+
+/* Vectors that are flat, but whose difference is not: two components with a weak edge between. */
+static void test_given_near(void **unused) {
+    (void)unused;
+    enum { N = 4 };
+    dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+    for (int k = 0; k < N - 1; k++) {
+        const int at[] = {k, k + 1};
+        const double complex d[] = {1, -1};
+        add(&m, k == 1 ? 0x1p-30 : 1, 2, at, d);
+    }
+    mpk_analysis *an;
+    mpk_factor *fac = factorize(&m, &an);
+    for (int orthonormal = 0; orthonormal < 2; orthonormal++) {
+        double basis[N * N], before[2 * N];
+        for (int i = 0; i < N; i++) basis[i] = 1, basis[N + i] = i < 2 ? 1 + 0x1p-11 : 1 - 0x1p-11;
+        memcpy(before, basis, sizeof before);
+        mpk_null_info info;
+        assert_int_equal(mpk_null_space(ctx, fac, 2, N, orthonormal, basis, N, NULL, &info),
+                         MPK_ERR_INPUT);
+        assert_int_equal(index_told(), 1);
+        assert_memory_equal(before, basis, sizeof before);
+        /* a vector that leaves nothing new to be found: no other is refused in its place */
+        const mpk_status status =
+            mpk_null_space(ctx, fac, 1, N, orthonormal, basis + N, N, NULL, NULL);
+        assert_true(status == MPK_OK || status == MPK_INACCURATE);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    free(m.a);
+}
+
+/* Pivots that are rounding, and no zeros: with and without a basis the same shortest x. */
+static void test_beyond(void **unused) {
+    (void)unused;
+    enum { N = 40, LACK = 5 };
+    int more = 0, none = 0;
+    for (int round = 0; round < 20; round++) {
+        dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+        int at[N];
+        for (int i = 0; i < N; i++) at[i] = i;
+        for (int r = 0; r < N - (round % 2 ? LACK : 1); r++) {
+            double complex d[N];
+            for (int i = 0; i < N; i++) d[i] = uniform();
+            add(&m, r % 3 ? 1 : -1, N, at, d);
+        }
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.zero_tolerance = 1e-30;
+        mpk_problem *problem = dense_problem(ctx, &m, 0);
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        assert_true(mpk_analyse(ctx, problem, &o, &an) >= 0);
+        assert_true(mpk_factorize(ctx, an, NULL, &o, &fac) >= 0);
+        static double basis[N * N];
+        double b[N], x[N], y[N];
+        mpk_null_info info;
+        mpk_minimum_norm_info found;
+        for (int i = 0; i < N; i++) b[i] = uniform();
+        assert_true(mpk_null_space(ctx, fac, 0, N, 1, basis, N, NULL, &info) >= 0);
+        more += info.beyond > 0;
+        none += info.beyond > 0 && info.zero_pivots == 0;
+        const mpk_status with =
+            mpk_solve_minimum_norm(ctx, fac, info.dimension, basis, N, 1, b, N, x, N, NULL, NULL);
+        const mpk_status without =
+            mpk_solve_minimum_norm(ctx, fac, 0, NULL, 0, 1, b, N, y, N, NULL, &found);
+        assert_int_equal(with, without);
+        assert_int_equal(found.dimension, info.dimension);
+        assert_true(without == MPK_INACCURATE || found.residual <= 0.1);
+        for (int i = 0; i < N && without == MPK_OK; i++)
+            assert_true(fabs(x[i] - y[i]) <= 1e-8 * (1 + fabs(x[i])));
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        free(m.a);
+    }
+    assert_true(more > 0 && none > 0);
+}
+
 /* Less room than the kernel needs, arguments that do not go together, another method. */
 static void test_refused(void **unused) {
     (void)unused;
@@ -529,7 +640,8 @@ int main(void) {
         cmocka_unit_test(test_laplacians), cmocka_unit_test(test_rigid_bodies),
         cmocka_unit_test(test_deficient),  cmocka_unit_test(test_ends),
         cmocka_unit_test(test_stokes),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_graded),     cmocka_unit_test(test_given_near),
+        cmocka_unit_test(test_beyond),     cmocka_unit_test(test_memory),
     };
     if (mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
     const int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,7 @@ def test_given_vectors(rng):
     N = F.null_space(known[:, 1])
     assert N.shape == (40, 4) and np.allclose(N[:, 0], known[:, 1] / np.sqrt(10))
     assert F.null_space(most=2).shape == (40, 2)
+    assert F.null_space(most=10**10).shape == (40, 4)  # room for as many as there can be
     wrong = known.copy()
     wrong[5, 2] = 1.5
     with pytest.raises(pymetapack.InputError, match="vector 3 is none of the kernel") as caught:

@@ -57,3 +57,15 @@ def test_what_is_refused(rng):
         F.solve_sparse(e * np.nan)
     assert F.solve_sparse(e, []).shape == (0, 1)
     assert F.solve_sparse(sp.csc_matrix((9, 0))).shape == (9, 0)
+
+
+def test_singular_matrices():
+    F = pymetapack.ldl(np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]]), singular="ignore")
+    without = sp.csc_matrix(([1.0], ([0], [0])), (3, 1))
+    with pytest.raises(pymetapack.SingularMatrixError):
+        F.solve_sparse(without, [0], check="full")
+    with pytest.warns(pymetapack.InaccurateWarning, match="wanted rows"):
+        F.solve_sparse(without, check="rows")
+    B = sp.csc_matrix(([1.0, -1.0], ([0, 2], [0, 0])), (3, 1))
+    for check in ("none", "rows", "full"):  # consistent
+        assert np.ptp(F.solve_sparse(B, check=check).ravel() - [1.0, 0.0, -1.0]) < 1e-14

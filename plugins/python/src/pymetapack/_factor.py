@@ -822,11 +822,13 @@ class Factor:
         ------
         InputError
             NaN or Inf in B, a row that is none.
+        SingularMatrixError
+            check="full": A X = B has no solution.
 
         Warns
         -----
         InaccurateWarning
-            The check found a backward error above ``accuracy``.
+            check="rows": a backward error above ``accuracy``; "full": as :meth:`solve`.
 
         >>> import numpy as np, pymetapack, scipy.sparse as sp
         >>> F = pymetapack.ldl(sp.diags([np.full(99, -1.0), np.full(100, 2.0)], [-1, 0]), lower=True)

@@ -46,6 +46,8 @@ def null_space(factor: Factor, vectors: Any, most: Optional[int], orthonormal: b
             room = min(n, max(count, zeros + zeros // 16 + _BEYOND))
         elif room < count:
             raise ValueError(f"most = {most}, and {count} vectors are given")
+        else:
+            room = max(count, min(room, n))  # there are no more
         while True:
             basis = np.empty((n, room), factor.dtype, order="F")
             if given is not None:

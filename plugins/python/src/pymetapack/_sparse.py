@@ -14,6 +14,7 @@ from ._lib import ffi, lib
 from ._matrix import pointer, working_dtype
 from ._options import as_dict
 from ._types import Array
+from ._verdict import judge
 
 if TYPE_CHECKING:
     from ._factor import Factor
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 _CHECKS = {"none": "MPK_SPARSE_BARE", "rows": "MPK_SPARSE_ROWS", "full": "MPK_SPARSE_FULL"}
 
 
-def _list(values: Any, n: int) -> Array:
+def _list(values: Any, n: int, name: str = "rows") -> Array:
     """Rows as the library has them; what does not fit 32 bits is refused, not cut."""
     rows = np.asarray(values).reshape(-1)
     if rows.size and rows.dtype.kind not in "iu":
         raise TypeError(f"rows are integers, not {rows.dtype}")
     wrong = np.flatnonzero((rows < 0) | (rows >= n))
     if wrong.size:
-        raise ArgumentError(f"rows[{wrong[0]}] = {rows[wrong[0]]} is no row of {n}",
+        raise ArgumentError(f"{name}[{wrong[0]}] = {rows[wrong[0]]} is no row of {n}",
                             "argument", "solve_sparse")  # fmt: skip
     return np.ascontiguousarray(rows, np.int32)
 
@@ -44,7 +45,7 @@ def solve_sparse(factor: Factor, given: Any, rows: Any, check: str) -> Array:
         parts = [solve_sparse(factor, part, rows, check) for part in (B.real, B.imag)]
         return np.asfortranarray(parts[0] + 1j * parts[1])
     value = np.ascontiguousarray(B.data, dtype)
-    row = _list(B.indices, n)
+    row = _list(B.indices, n, "B.indices")
     ptr = np.ascontiguousarray(B.indptr, np.int64)
     wanted = None if rows is None else _list(rows, n)
     count = n if wanted is None else len(wanted)
@@ -59,7 +60,9 @@ def solve_sparse(factor: Factor, given: Any, rows: Any, check: str) -> Array:
         factor._ctx.check(status)
         message = factor._ctx.message()[2] if status else ""
         factor._sparse_info = as_dict(info[0])
-    if status == lib.MPK_INACCURATE:
+    if check == "full":
+        judge(status, info.solve, x, "accuracy" in factor._options.given, message, 3)
+    elif status == lib.MPK_INACCURATE:
         warnings.warn(message, InaccurateWarning, stacklevel=3)
     return x
 

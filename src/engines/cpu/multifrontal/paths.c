@@ -24,8 +24,8 @@ void mpki_places_free(mpki_direct *f) {
 static void make_places(mpki_direct *f) {
     const int32_t n = f->tree.n;
     mpki_places *p = MPKI_ZNEW(f->ctx, STAGE, 1, mpki_places);
-    f->places = p;
     if (!p) return;
+    f->places = p;
     p->node = MPKI_NEW(f->ctx, STAGE, n, int32_t);
     p->place = MPKI_NEW(f->ctx, STAGE, n, int32_t);
     p->position = MPKI_NEW(f->ctx, STAGE, n, int32_t);
@@ -46,7 +46,8 @@ static void make_places(mpki_direct *f) {
 /* Made by the first call that asks, for all that come. NULL: no memory */
 static const mpki_places *places_of(mpk_context *ctx, const mpki_direct *f) {
     mpki_direct *own = (mpki_direct *)(uintptr_t)f; /* what is made is no other for who asks */
-    mpki_lock_take(&own->making);
+    /* half made by a thread that a fork has left behind: of no use */
+    if (mpki_lock_take(&own->making)) own->places = NULL;
     if (!own->places) make_places(own);
     const mpki_places *p = own->places;
     mpki_lock_give(&own->making);
