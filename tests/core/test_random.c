@@ -35,17 +35,21 @@ static void ranges(void **state) {
     assert_true(sum < 1000 && sum > -1000);
 }
 
-/* half of the signs are negative, and no short pattern repeats */
+/* half of the signs are negative, and no short pattern repeats; sizes are spread */
 static void signs(void **state) {
     (void)state;
     int sum = 0, alike = 0, sum32 = 0;
+    double sizes = 0;
     for (uint64_t k = 0; k < 10000; k++) {
-        const int a = mpki_random_sign(k), b = mpki_random_sign(k + 1);
-        assert_true(a * a == 1);
+        const double x = mpki_random_weight(k);
+        const int a = x < 0 ? -1 : 1, b = mpki_random_weight(k + 1) < 0 ? -1 : 1;
+        assert_true(x * a >= 0.5 && x * a < 1.5);
+        sizes += x * a;
         sum += a, alike += a == b;
         sum32 += mpki_random_sign32((uint32_t)k);
     }
     assert_true(sum > -500 && sum < 500 && alike > 4500 && alike < 5500);
+    assert_true(sizes > 9900 && sizes < 10100);
     assert_true(sum32 > -500 && sum32 < 500);
 }
 
