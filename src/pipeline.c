@@ -339,6 +339,7 @@ static mpk_status shortest(work *w) {
                                     .time_s = found.time_s,
                                     .solved = found.consistent > 0,
                                     .consistent = found.dimension > 0 ? found.consistent : 0};
+    w->run.minimum_norm = !mpk_failed(status);
     return status;
 }
 

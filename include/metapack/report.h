@@ -59,6 +59,7 @@ typedef struct mpk_run {
     int64_t have_selected;   /**< 1: entries of the inverse were computed */
     mpk_selection selection; /**< which */
     mpk_selected_info selected;
+    int64_t minimum_norm; /**< 1: of all x with the least residual the shortest was found */
 } mpk_run;
 
 /** Create a report of a run. Everything is copied, strings included.

@@ -92,6 +92,10 @@ static void write_accuracy(object *top, const mpk_run *run) {
     text(&o, "reached", rounding ? "rounding" : converged ? "tolerance" : "none");
     key(&o, "solved");
     mpki_buffer_printf(o.out, s->solved ? "true" : "false");
+    if (run->minimum_norm) {
+        key(&o, "minimum_norm");
+        mpki_buffer_printf(o.out, "true");
+    }
     real(&o, "componentwise_asked", "%.6g", accuracy);
     if (krylov && s->krylov.tolerance >= 0) real(&o, "tolerance", "%.6g", s->krylov.tolerance);
     close_object(&o);

@@ -390,7 +390,12 @@ static const char *consistency(const mpk_run *run) {
     if (!run->solve.solved && run->solve.krylov.method > MPK_KRYLOV_NONE)
         return "x does not solve the system; whether another one does, this method does not tell.";
     if (run->solve.consistent < 0 || (run->solve.consistent == 0 && !run->solve.solved))
-        return "The right-hand side is not consistent: no x solves the system.";
+        return run->minimum_norm
+                   ? "The right-hand side is not consistent: of all x that leave the least of it "
+                     "this is the shortest."
+                   : "The right-hand side is not consistent: no x solves the system.";
+    if (run->solve.consistent > 0 && run->minimum_norm)
+        return "The right-hand side is consistent: x is the shortest of all that solve the system.";
     return run->solve.consistent > 0 || run->solve.relative_residual <= 1e-8
                ? "The right-hand side is consistent: x solves the system, but is not unique."
                : "x solves a system near this one; whether there is a solution of this one its "

@@ -628,6 +628,11 @@ static void kernel_and_shortest(void **state) {
         "--json");
     assert_code(&o, 3);
     assert_has(o.out, "\"consistent\": \"no\"");
+    assert_has(o.out, "\"minimum_norm\": true");
+    RUN(&o, NULL, "solve", "path.mtx", "-b", "b.mtx", "--minimum-norm");
+    assert_has(o.err, "of all x that leave the least of it");
+    RUN(&o, NULL, "solve", "path.mtx", "--minimum-norm");
+    assert_has(o.err, "x is the shortest of all that solve");
     assert_int_equal(read_array("x.mtx", x, 16), 3);
     assert_true(fabs(x[0] + 4.0 / 3) < 1e-14 && fabs(x[1] + 1.0 / 3) < 1e-14 &&
                 fabs(x[2] - 5.0 / 3) < 1e-14);
