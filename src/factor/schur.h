@@ -16,12 +16,13 @@
                              int64_t ldy, void *x, int64_t ldx);                                       \
     /** y += rows of x */                                                                              \
     void mpki_##p##_rows_add(int32_t m, const int32_t *list, int32_t nrhs, const void *x,              \
-                             int64_t ldx, void *y, int64_t ldy); \
+                             int64_t ldx, void *y, int64_t ldy);                                       \
     /** s (m x m, both triangles) := D s D with rows near 1; scale [out] m: D, powers of two; \
-     *  most [work] m */ \
-    void mpki_##p##_schur_scale(int32_t m, void *s, double *scale, double *most); \
-    /** x := D x */ \
-    void mpki_##p##_schur_rows_scale(int32_t m, const double *scale, int32_t nrhs, void *x, int64_t ldx);
+     *  most [work] m */        \
+    void mpki_##p##_schur_scale(int32_t m, void *s, double *scale, double *most);                      \
+    /** x := D x */                                                                                    \
+    void mpki_##p##_schur_rows_scale(int32_t m, const double *scale, int32_t nrhs, void *x,            \
+                                     int64_t ldx);
 MPKI_SCHUR(s)
 MPKI_SCHUR(d)
 MPKI_SCHUR(c)
