@@ -49,12 +49,16 @@ MPKI_RANDOM_FN uint64_t mpki_random_lot(uint64_t k) {
     return (x ^ (x >> 29)) * UINT64_C(0xBF58476D1CE4E5B9);
 }
 
-/** Of modulus 1/2 to 3/2 and either sign, for each k: what is put on the null space of D, and known
- *  solutions. Not 1 and -1: in matrices of few integers sums of those cancel that should not. */
-MPKI_RANDOM_FN double mpki_random_weight(uint64_t k) {
+/** 1 or -1 for each k: what is put on the null space of D. */
+MPKI_RANDOM_FN int mpki_random_sign(uint64_t k) {
     const uint64_t x = (k + 1) * MPKI_GOLDEN;
-    const double size = 0.5 + mpki_random_unit(mpki_random_at(k));
-    return (x ^ (x >> 29)) >> 32 & 1 ? size : -size;
+    return (x ^ (x >> 29)) >> 32 & 1 ? 1 : -1;
+}
+
+/** The same of modulus 1/2 to 3/2: known solutions. In matrices of few integers sums of 1 and -1
+ *  cancel that should not. */
+MPKI_RANDOM_FN double mpki_random_weight(uint64_t k) {
+    return mpki_random_sign(k) * (0.5 + mpki_random_unit(mpki_random_at(k)));
 }
 
 /** 1 or -1 for each k, by 2^32 / golden ratio: the vector that probes the norm of an operator. */

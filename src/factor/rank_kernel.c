@@ -195,7 +195,7 @@ mpk_status mpki_kernel_possible(mpk_factor *fac, double clear, bool *may) {
     if (mpk_failed(status)) return status;
     const mpk_scalar scalar = scalar_of(&l);
     *may = false;
-    MPKI_DISPATCH(scalar, column_weights)(fac->an->n, l.v);
+    MPKI_DISPATCH(scalar, column_signs)(fac->an->n, l.v);
     for (int step = 0; step < 2 && !*may; step++) {
         int exponent;
         mpki_apply_inverse(&l.work, l.v);

@@ -16,8 +16,8 @@
     /** x := 2^exponent x */                                                                       \
     void mpki_##p##_column_shift(int64_t n, int exponent, void *x);                                \
     bool mpki_##p##_column_finite(int32_t n, const void *x);                                       \
-    /** x_i := mpki_random_weight(i) */                                                            \
-    void mpki_##p##_column_weights(int32_t n, void *x);                                            \
+    /** x_i := mpki_random_sign(i) */                                                              \
+    void mpki_##p##_column_signs(int32_t n, void *x);                                              \
     /** absval_k := |x_k|, at most the greatest double where the parts of x_k are finite */        \
     void mpki_##p##_column_moduli(int64_t count, const void *x, double *absval);
 MPKI_COLUMNS(s)

@@ -62,9 +62,9 @@ bool FN(column_finite)(int32_t n, const void *vx) {
     return true;
 }
 
-void FN(column_weights)(int32_t n, void *vx) {
+void FN(column_signs)(int32_t n, void *vx) {
     T *x = vx;
-    for (int32_t i = 0; i < n; i++) x[i] = t_make((R)mpki_random_weight((uint64_t)i), 0);
+    for (int32_t i = 0; i < n; i++) x[i] = t_make((R)mpki_random_sign((uint64_t)i), 0);
 }
 
 void FN(column_moduli)(int64_t count, const void *vx, double *absval) {

@@ -147,7 +147,7 @@ typedef struct mpki_direct_engine {
     /** MPK_GET_PERM, _D or _LOGDET as mpk_get() gives them, to host memory. */
     mpk_status (*get)(const mpki_direct *f, mpk_quantity what, void *out);
 
-    /** y (n) := mpki_random_weight() at the zero pivots, 0 elsewhere: looks random, and is the same in
+    /** y (n) := 1 or -1 at the zero pivots, 0 elsewhere; the signs look random and are the same in
      *  every run (core/random.h). */
     void (*at_zeros)(const mpki_direct *f, void *y);
     /** At most `most` of the `all` zero pivots, spread evenly over D; returns how many.

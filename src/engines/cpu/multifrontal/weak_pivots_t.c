@@ -24,7 +24,7 @@ void FN(at_zeros)(const mpki_direct *f, void *vy) {
         for (int32_t k = 0; k < node->nelim; k++) {
             const bool pair = t_abs1(d[2 * k + 1]) > 0;
             if (!pair && !(t_abs1(d[2 * k]) > 0))
-                y[node->id[k]] = t_make((R)mpki_random_weight((uint64_t)node->id[k]), 0);
+                y[node->id[k]] = t_make((R)mpki_random_sign((uint64_t)node->id[k]), 0);
             k += pair;
         }
     }

@@ -155,8 +155,7 @@ void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y) {
     if (!own) return;
     memset(own, 0, (size_t)(n * size));
     for (int64_t k = 0; there(f) && k < n; k++) {
-        if (is_zero_pivot(f, k))
-            set_entry(f, own, f->id[k], mpki_random_weight((uint64_t)f->id[k]));
+        if (is_zero_pivot(f, k)) set_entry(f, own, f->id[k], mpki_random_sign((uint64_t)f->id[k]));
         k += is_pair(f, k);
     }
     if (!away) return;
