@@ -242,6 +242,52 @@ static void test_values(void **state) {
     }
 }
 
+/* Late interior point systems, whose refinement stagnates with b = A times ones: FGMRES goes on. */
+static void test_krylov(void **state) {
+    static const char *const files[] = {"lp_kkt/afiro_it14.mtx.xz", "lp_kkt/25fv47_it26.mtx.xz"};
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        failing f = {0};
+        const mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        char name[512];
+        system_of s = {.o = options_of(MPK_PRECISION_SINGLE)};
+        mpk_solve_info info;
+        mpk_status status;
+        snprintf(name, sizeof name, "%s/%s", METAPACK_DATA, files[k]);
+        assert_int_equal(mpk_context_create(&allocator, &s.ctx), MPK_OK);
+        assert_int_equal(mpk_problem_read(s.ctx, name, &s.problem), MPK_OK);
+        factorize(&s);
+        assert_true(is_single(&s));
+        const int64_t n = s.a.n;
+        const double *ax = s.a.ax;
+        double *b = sides(&s, 3, plain, 1), *one = b + n; /* the second one */
+        memset(one, 0, (size_t)n * sizeof *one);
+        for (int32_t j = 0; j < n; j++)
+            for (int64_t e = s.a.ap[j]; e < s.a.ap[j + 1]; e++) {
+                one[s.a.ai[e]] += ax[e];
+                if (s.a.ai[e] != j) one[j] += ax[e];
+            }
+        double *x = solve(&s, 3, b, &info, &status);
+        assert_int_equal(status, MPK_OK);
+        assert_true(info.componentwise <= 1e-14 && info.iterations >= 6 && info.solved);
+        assert_true(info.krylov.method == MPK_KRYLOV_AUTO);
+        for (int64_t fail = 1, more = k == 0; more; fail++) { /* without memory x is as it was */
+            double *y = malloc(3 * (size_t)n * sizeof *y);
+            memcpy(y, b, 3 * (size_t)n * sizeof *y);
+            f.calls = 0, f.fail_at = fail;
+            status = mpk_solve(s.ctx, s.fac, 3, y, n, y, n, &s.o, NULL);
+            more = f.calls >= fail;
+            assert_int_equal(status, more ? MPK_ERR_MEMORY : MPK_OK);
+            assert_memory_equal(y, more ? b : x, 3 * (size_t)n * sizeof *y);
+            f.fail_at = 0;
+            free(y);
+        }
+        free(b), free(x);
+        end(&s);
+        assert_int_equal(f.held, 0);
+    }
+}
+
 static void test_threads(void **state) {
     static const char *const large[] = {"nlpkkt 9", "stokes mac 60",
                                         "random 700 density=0.02 entries=hermitian"};
@@ -499,11 +545,12 @@ static void test_allocation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_solutions), cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_wide),      cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_again),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_single),    cmocka_unit_test(test_allocation),
+        cmocka_unit_test(test_solutions),  cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_krylov),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_singular),   cmocka_unit_test(test_again),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_single),
+        cmocka_unit_test(test_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
