@@ -86,6 +86,8 @@ typedef struct mpk_factor_info {
  *          | MPK_ERR_ARGUMENT, _INPUT: as mpk_problem_from_csc(); *fac is as it was
  *          | MPK_ERR_MEMORY, _NUMERIC (overflow, or LLT: a pivot that is not positive), _CANCELLED:
  *            a new *fac stays NULL, an old one holds no factorization any more
+ *          | MPK_ERR_UNSUPPORTED: likewise; precision = single with method ldlt on a device, or of
+ *            an interior (metapack/schur.h)
  *  Threads: options.threads. Example: examples/refactor.c */
 MPK_API mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                  const mpk_options *options, mpk_factor **fac);
