@@ -433,6 +433,7 @@ static mpk_status direct(search *s, bool *done) {
         return MPK_OK;
     }
     o.method = MPK_METHOD_LDLT;
+    if (o.device == MPK_ON_CUDA) o.precision = MPK_PRECISION_DOUBLE; /* there it has no other */
     mpk_status status = mpk_analyse(s->ctx, s->problem, &o, &r->analysis);
     if (!mpk_failed(status)) status = say(s, status, attempt(s, &o, NULL));
     *done = status != MPK_ERR_MEMORY;

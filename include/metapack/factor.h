@@ -26,6 +26,18 @@ typedef enum mpk_rank {
                                   and solves do not rule out such a vector */
 } mpk_rank;
 
+/** Why a direct factor of a matrix in double is not in single precision although options.precision
+ *  asks for it. docs/guide/direct.md */
+typedef enum mpk_unfit {
+    MPK_FIT = 0,             /**< it is, or nobody asked */
+    MPK_UNFIT_PIVOTS = 1,    /**< zero or replaced pivots */
+    MPK_UNFIT_RANGE = 2,     /**< entries, or the factor's, were too large for single precision */
+    MPK_UNFIT_GROWTH = 3,    /**< pivots became too large */
+    MPK_UNFIT_CONDITION = 4, /**< a trial system was not refined to the accuracy of double */
+    MPK_UNFIT_PATTERN = 5,   /**< A is structurally singular: not tried */
+    MPK_UNFIT_BEFORE = 6     /**< older values of this factor did not do: not tried */
+} mpk_unfit;
+
 /** What a factorization did. Methods on blocks count frames where this says columns (rejected), and
  *  rows of the largest block where it says front; mpk_block_info has more. */
 typedef struct mpk_factor_info {
@@ -51,7 +63,9 @@ typedef struct mpk_factor_info {
                     that was better; the next values begin with it */
     mpk_asymmetry
         asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
-    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
+    mpk_precision precision; /**< single: the factor is stored so although A is in double */
+    mpk_unfit unfit;         /**< direct: single was asked for, and this is why it is not */
+    int64_t reserved[7];     /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block
@@ -72,6 +86,8 @@ typedef struct mpk_factor_info {
  *          | MPK_ERR_ARGUMENT, _INPUT: as mpk_problem_from_csc(); *fac is as it was
  *          | MPK_ERR_MEMORY, _NUMERIC (overflow, or LLT: a pivot that is not positive), _CANCELLED:
  *            a new *fac stays NULL, an old one holds no factorization any more
+ *          | MPK_ERR_UNSUPPORTED: likewise; precision = single with method ldlt on a device, or of
+ *            an interior (metapack/schur.h)
  *  Threads: options.threads. Example: examples/refactor.c */
 MPK_API mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                  const mpk_options *options, mpk_factor **fac);
@@ -127,7 +143,7 @@ MPK_API mpk_status mpk_factor_estimate(mpk_context *ctx, const mpk_analysis *an,
  *  solve in most cases, at most 16 of each (mpk_certificate). Later calls return what was found,
  *  and mpk_factor_info_get() has it as well.
  *  Never certified, without a vector: complex symmetric and general matrices, factors on blocks,
- *  zero pivots, perturbed ones.
+ *  those in single precision of a matrix in double, zero pivots, perturbed ones.
  *  ctx [in]    any context; that of the factor, or another one that a thread has for itself
  *  fac [inout] holds a factorization; wherever it lies
  *  out [out]   may be NULL

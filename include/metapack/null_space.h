@@ -57,7 +57,7 @@ typedef struct mpk_null_info {
  *            too little is left of them for orthonormal ones
  *          | MPK_ERR_INPUT: a given vector is none of the kernel, or depends on others; the index is
  *            its number, the text has its eta; basis is as it was
- *          | MPK_ERR_UNSUPPORTED: the factor is not a direct one
+ *          | MPK_ERR_UNSUPPORTED: the factor is not a direct one in the precision of A
  *          | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE, _CANCELLED: basis is undefined, except the given
  *            vectors where orthonormal is 0
  *  Cost: for each vector one or two solves and products with A; orthonormal: n dimension^2.

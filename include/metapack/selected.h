@@ -58,7 +58,7 @@ MPK_API size_t mpk_selected_size(const mpk_factor *fac, mpk_selection what);
  *          | MPK_ERR_ARGUMENT, _MEMORY, _CANCELLED, _NUMERIC (an entry overflows): `out` is as it
  *            was
  *          | MPK_ERR_UNSUPPORTED: a factor on blocks (also every one of a general matrix), on a
- *            GPU, or of an interior (metapack/schur.h)
+ *            GPU, of an interior (metapack/schur.h), or in single precision of a matrix in double
  *  Threads: options.threads, where the factorization had several. Example: examples/variances.c */
 MPK_API mpk_status mpk_selected_inverse(mpk_context *ctx, const mpk_factor *fac, mpk_selection what,
                                         void *out, size_t bytes, const mpk_options *options,

@@ -56,7 +56,7 @@ typedef struct mpk_sparse_info {
  *            of the wanted rows hold
  *          | FULL: as mpk_solve()
  *          | MPK_ERR_INPUT: NaN or Inf in b; a row out of range, the index is its place in the list
- *          | MPK_ERR_UNSUPPORTED: the factor is not a direct one
+ *          | MPK_ERR_UNSUPPORTED: the factor is not a direct one in the precision of A
  *          | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _DEVICE, _CANCELLED: x is undefined
  *  Cost: for each right-hand side the entries of L on its paths; for each call a byte of each
  *  supernode, and for the first one after a factorization three numbers of each row.

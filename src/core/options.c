@@ -196,8 +196,11 @@ static const mpk_option table[] = {
      "the factor by which jacobi_epsilon falls from sweep to sweep", ""},
     {NUMBER(shift, 0, 1, 0), "", AUTO | BLOCKS | SIMPLE, 0, 0,
      "add this to the diagonal of the scaled matrix, with its sign", ""},
-    {WORDS(precision, precision_names, MPK_PRECISION_DOUBLE), "", AUTO | BLOCKS | SIMPLE | DENSE, 0,
-     0, "precision in which the factor is stored", "double: that of the matrix."},
+    {WORDS(precision, precision_names, MPK_PRECISION_DOUBLE), "",
+     AUTO | LDLT | BLOCKS | SIMPLE | DENSE, 0, 0, "precision in which the factor is stored",
+     "double: that of the matrix. single: half the memory; the direct solver, on the processor, "
+     "refines solves to double precision, never certifies the inertia, and takes double by itself "
+     "where single does not do (docs/guide/direct.md)."},
     {WHOLE(solve_sweeps, 0, 10000, 0), "sweeps", AUTO | BLOCKS | SSOR, 0, 0,
      "replace triangular solves by this many Jacobi sweeps, 0: exact solves", ""},
     {NUMBER(symmetry_tolerance, -1, 1, -1), "", SPARSE | DENSE, 0, 0,

@@ -88,7 +88,9 @@ static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_
                                   .perturbed = info->perturbed,
                                   .growth = c->largest / s->size,
                                   .min_pivot = isfinite(c->smallest) ? c->smallest / s->size : 0,
-                                  .max_front = s->blocking->largest};
+                                  .max_front = s->blocking->largest,
+                                  .precision = s->stored == s->scalar ? MPK_PRECISION_DOUBLE
+                                                                      : MPK_PRECISION_SINGLE};
     if (s->symmetry != MPK_GENERAL) { /* else there is none */
         fac->info.inertia.positive = c->positive;
         fac->info.inertia.negative = c->negative;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A factor by the multifrontal method: factorizes, and again with another analysis if delayed
  * columns run away (outer pivoting); handles structurally singular matrices; gives the verdict. */
+#include "narrow.h"
 #include "rank_kernel.h"
 #include "tuning.h"
+#include "../analysis/symbolic/symbolic.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,8 +45,12 @@ static mpk_status give(const mpk_factor *fac, void *ax, double *scale) {
 /* Room for numbers by `an`, in exchange for those that there are. After a failure the old ones are
  * still there. */
 static mpk_status replace(mpk_factor *fac, const mpk_analysis *an) {
-    const mpki_tree_view tree = mpki_tree_view_of(an);
+    mpki_tree_view tree = mpki_tree_view_of(an);
     mpki_direct *fresh = NULL;
+    if (fac->narrow) {
+        tree.scalar = mpki_factor_scalar(true, an);
+        tree.factor_bytes = mpki_factor_bytes(an, (double)mpk_scalar_size(tree.scalar));
+    }
     mpk_status status = fac->engine->direct->make(fac->ctx, &tree, &fresh);
     if (mpk_failed(status)) return status;
     fac->engine->direct->free(&fac->direct);
@@ -282,10 +288,86 @@ static mpk_status match_again(mpk_factor *fac, int *stages) {
     return status;
 }
 
+/* From single precision back to that of A: no numbers are left. */
+static void widen(mpk_factor *fac) {
+    fac->engine->direct->free(&fac->direct);
+    mpki_release(fac->ctx, fac->ones);
+    fac->ones = NULL;
+    fac->narrow = false;
+}
+
+/* Why numbers in single precision do not do, as far as they tell. */
+static mpk_unfit unfit_of(const mpk_factor_info *info) {
+    static const double GROWTH = 1e6;
+    return info->inertia.zero > 0 || info->perturbed > 0 ? MPK_UNFIT_PIVOTS
+           : !(info->growth <= GROWTH)                   ? MPK_UNFIT_GROWTH
+                                                         : MPK_FIT;
+}
+
+/* In single precision, if that does; else there are no numbers, those in double are to begin as if
+ * nothing had been tried. It is tried again with every EVERY-th values.
+ * *why [out] where it does not: the reason */
+static mpk_status factorize_narrow(mpk_factor *fac, bool is_new, mpk_unfit *why) {
+    enum { EVERY = 8 };
+    mpk_unfit unfit = MPK_UNFIT_RANGE;
+    int stages = 1;
+    bool does = false;
+    mpki_numeric_result result;
+    mpk_status status = MPK_OK;
+    if (!fac->narrow) fac->engine->direct->free(&fac->direct);
+    fac->narrow = true;
+    fac->raised = 0;
+    if (!fac->direct) status = replace(fac, fac->an);
+    if (!mpk_failed(status)) status = factorize_by_stages(fac, is_new, &result, &stages);
+    if (!mpk_failed(status)) {
+        mpki_factor_describe(fac, &result);
+        fac->info.stages = stages;
+        unfit = unfit_of(&fac->info);
+        if (!unfit) status = mpki_narrow_does(fac, &does);
+        if (!unfit && !does) unfit = MPK_UNFIT_CONDITION;
+    } else if (status == MPK_ERR_NUMERIC) {
+        mpki_clear_error(fac->ctx);
+        status = MPK_OK;
+    }
+    if (mpk_failed(status) || !unfit) return status;
+    widen(fac);
+    if (is_new && fac->own) {
+        fac->an = fac->base;
+        mpk_analysis_destroy(&fac->own);
+    }
+    fac->wide_for = EVERY - 1;
+    *why = unfit;
+    return MPK_OK;
+}
+
+/* Single precision where nothing answers to it. */
+static mpk_status refuse_narrow(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    if (fac->options.precision != MPK_PRECISION_SINGLE ||
+        mpki_factor_scalar(true, an) == an->scalar)
+        return MPK_OK;
+    if (an->split)
+        return mpki_error(fac->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "Schur complements are not computed in single precision: factorize with "
+                          "precision = double");
+    const bool ignored = an->options.method != MPK_METHOD_LDLT; /* method auto: on a device */
+    return ignored || fac->engine->direct == &mpki_cpu_direct ? MPK_OK
+                                                              : mpki_narrow_refused(fac->ctx);
+}
+
 static mpk_status factorize(mpk_factor *fac, bool is_new) {
     int stages = 1;
     bool stale = false;
-    mpk_status status = MPK_OK;
+    mpk_unfit unfit = MPK_FIT;
+    mpk_status status = refuse_narrow(fac);
+    if (!mpk_failed(status) && mpki_narrow_wanted(fac, &unfit)) {
+        status = factorize_narrow(fac, is_new, &unfit);
+        if (mpk_failed(status) || fac->narrow) return status;
+    } else if (!mpk_failed(status) && fac->narrow) {
+        widen(fac);
+    }
+    if (mpk_failed(status)) return status;
+    fac->options.precision = MPK_PRECISION_DOUBLE; /* as it is in force from here on */
     fac->raised = fac->options.zero_tolerance < 0 ? fac->known.raised : 0;
     if (fac->matched > 0) fac->matched--;
     if (!fac->direct) status = replace(fac, fac->an);
@@ -294,13 +376,15 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
     if (!mpk_failed(status) && stale) status = match_again(fac, &stages);
     if (mpk_failed(status)) return status;
     fac->info.stages = stages + fac->info.again;
+    fac->info.unfit = unfit;
     return outcome(fac);
 }
 
 /* ---- the other verbs ------------------------------------------------------------------------- */
 
 static int64_t bytes(const mpk_factor *fac) {
-    return fac->direct ? fac->engine->direct->bytes(fac->direct) : 0;
+    const int64_t ones = fac->ones ? fac->an->n * (int64_t)sizeof *fac->ones : 0;
+    return fac->direct ? ones + fac->engine->direct->bytes(fac->direct) : 0;
 }
 
 static void end(mpk_factor *fac) {
@@ -308,6 +392,7 @@ static void end(mpk_factor *fac) {
 }
 
 static mpk_status get(const mpk_factor *fac, mpk_quantity what, void *out) {
+    if (fac->narrow) return mpki_narrow_get(fac, what, out);
     return fac->engine->direct->get(fac->direct, what, out);
 }
 
@@ -319,6 +404,7 @@ static bool symmetric(const mpk_factor *fac) {
 static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int threads, int32_t columns,
                              void **work) {
     mpki_direct_solver *solver = NULL;
+    if (fac->narrow) return mpki_narrow_make(ctx, fac, threads, columns, work);
     mpk_status status =
         fac->engine->direct->solver_make(ctx, fac->direct, threads, columns, &solver);
     *work = solver;
@@ -326,12 +412,16 @@ static mpk_status apply_make(mpk_context *ctx, const mpk_factor *fac, int thread
 }
 
 static mpk_status by_pivots(const mpk_factor *fac, void *work) {
+    if (fac->narrow) return mpki_narrow_by_pivots(fac, work);
     return fac->engine->direct->by_pivots(work);
 }
 
 static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {
-    (void)ctx;
     mpki_direct_solver *solver = *work;
+    if (fac->narrow) {
+        mpki_narrow_end(ctx, fac, work);
+        return;
+    }
     fac->engine->direct->solver_free(&solver);
     *work = NULL;
 }
@@ -339,6 +429,7 @@ static void apply_free(mpk_context *ctx, const mpk_factor *fac, void **work) {
 static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx) {
     (void)ctx;
+    if (fac->narrow) return mpki_narrow_apply(fac, work, part, nrhs, b, ldb, x, ldx);
     return fac->engine->direct->apply(work, part, nrhs, b, ldb, x, ldx);
 }
 

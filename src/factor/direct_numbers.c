@@ -2,6 +2,7 @@
 /* One factorization by the multifrontal method: scales the values, calls the engine, describes what
  * came of it. */
 #include "direct_numbers.h"
+#include "narrow.h"
 #include "tuning.h"
 
 #include <math.h>
@@ -9,6 +10,10 @@
 static bool single_of(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
 }
+
+/* A column that a factor in single precision takes as zero: below the rounding of its numbers, for
+ * whether A is singular is not its to say. */
+static const double NARROW_ZERO = 0x1p-30;
 
 /* What rounding leaves of entries that should cancel, in a matrix scaled to 1: about 45 eps. With
  * this bound the counts of zero pivots agree with the eigenvalues of the singular matrices in the
@@ -32,6 +37,7 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
     if (mpk_failed(status)) return status;
     const bool single = single_of(an->scalar);
     const double small = fac->options.zero_tolerance >= 0 ? fac->options.zero_tolerance
+                         : fac->narrow                    ? NARROW_ZERO
                          : fac->raised > 0                ? fac->raised
                          : fac->lowered                   ? (single ? 0x1p-23 : 0x1p-52)
                                                           : mpki_default_zero_tolerance(an->scalar);
@@ -42,8 +48,13 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                     .threads = fac->options.threads,
                                     .memory_limit = fac->options.memory_limit,
                                     .device_memory_limit = fac->options.device_memory_limit};
-    return fac->engine->direct->factorize(fac->direct, away ? NULL : fac->ax,
-                                          away ? NULL : fac->scale, &rules, stop, result);
+    void *values = fac->narrow ? mpki_narrow_values(fac) : NULL;
+    if (fac->narrow && !values) return mpki_failed(ctx);
+    const void *ax = away ? NULL : values ? values : fac->ax;
+    const double *scale = away ? NULL : values ? fac->ones : fac->scale;
+    status = fac->engine->direct->factorize(fac->direct, ax, scale, &rules, stop, result);
+    mpki_release(ctx, values);
+    return status;
 }
 
 double mpki_pivot_noise(const mpk_factor *fac) {
@@ -57,16 +68,18 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
     mpk_factor_info *info = &fac->info;
     const bool counted =
         an->symmetry == MPK_HERMITIAN || an->scalar == MPK_S || an->scalar == MPK_D;
-    *info = (mpk_factor_info){.nnz = r->nnz,
-                              .flops = r->flops,
-                              .bytes = fac->engine->direct->bytes(fac->direct),
-                              .rejected = r->delayed,
-                              .two_by_two = r->two_by_two,
-                              .perturbed = r->perturbed,
-                              .growth = r->max_d / fac->size,
-                              .min_pivot = isfinite(r->min_d) ? r->min_d / fac->size : 0,
-                              .max_front = r->max_front,
-                              .threads = fac->options.threads};
+    *info =
+        (mpk_factor_info){.nnz = r->nnz,
+                          .flops = r->flops,
+                          .bytes = fac->form->bytes(fac),
+                          .precision = fac->narrow ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE,
+                          .rejected = r->delayed,
+                          .two_by_two = r->two_by_two,
+                          .perturbed = r->perturbed,
+                          .growth = r->max_d / fac->size,
+                          .min_pivot = isfinite(r->min_d) ? r->min_d / fac->size : 0,
+                          .max_front = r->max_front,
+                          .threads = fac->options.threads};
     info->inertia.zero = r->zero;
     fac->broken = r->broken;
     if (!counted) return;

@@ -4,7 +4,7 @@
 #include "../engines/cpu/isa/level.h"
 #include "../analysis/block/block.h"
 #include "config.h"
-#include "factor.h"
+#include "narrow.h"
 
 static const mpki_form *form_of(mpk_method method) {
     if (method == MPK_METHOD_NONE) return &mpki_scaling_form;
@@ -69,6 +69,15 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
         return NULL;
     }
     if (an && an->split) return &cpu;
+    /* a direct factor in single precision of a matrix in double */
+    const bool narrow = an && options && options->precision == MPK_PRECISION_SINGLE &&
+                        an->options.method == MPK_METHOD_LDLT &&
+                        mpki_factor_scalar(true, an) != an->scalar;
+    if (narrow && (told || options->device == MPK_ON_CUDA)) {
+        mpki_narrow_refused(ctx);
+        return NULL;
+    }
+    if (narrow) return &cpu;
     if (told && told->apart && options && options->device != MPK_ON_CPU) {
         mpki_error(ctx, MPK_ERR_UNSUPPORTED, "accelerator", -1,
                    "device %s is not read beside an accelerator: %s is where it computes",

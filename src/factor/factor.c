@@ -49,6 +49,13 @@ mpk_status mpki_factor_whole(mpk_context *ctx, const char *stage, const mpk_fact
                       "and mpk_schur_expand lead to that of A");
 }
 
+mpk_status mpki_factor_wide(mpk_context *ctx, const char *stage, const mpk_factor *fac) {
+    if (!fac->narrow) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
+                      "the factor is in single precision, and only refined solves make up for "
+                      "that: factorize with precision = double");
+}
+
 mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_factor *fac) {
     const bool mine = fac->forks == mpki_forks();
     if (mine && (!ctx || ctx == fac->ctx || !fac->engine->join)) return MPK_OK;
@@ -74,6 +81,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpk_analysis_destroy(&fac->own);
     mpki_release(fac->ctx, fac->scale);
     mpki_release(fac->ctx, fac->row_norm);
+    mpki_release(fac->ctx, fac->ones);
     mpki_release(fac->ctx, fac->known.vector);
     mpki_values_release(&fac->values);
     mpki_lock_end(&fac->bringing);

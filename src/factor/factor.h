@@ -100,8 +100,14 @@ struct mpk_factor {
     double *scale;  /* n, problem order, powers of two; MPK_GENERAL: of columns, then n of rows.
                       Those of the outer rows follow */
     int64_t broken; /* zero pivots of an interior whose Schur complement does not exist */
-    mpk_asymmetry asymmetry;        /* of an interior: that of all A, whose mean is split */
-    mpki_direct *direct;            /* form direct: the engine's */
+    mpk_asymmetry asymmetry; /* of an interior: that of all A, whose mean is split */
+    mpki_direct *direct;     /* form direct: the engine's */
+    /* form direct: its numbers are those of S A S in single precision, A being in double
+     * (narrow.h); n ones, the engine's scaling then; factorizations that begin in double, since
+     * one in single did not do */
+    bool narrow;
+    double *ones;
+    int wide_for;
     struct mpki_block_body *blocks; /* form blocks: stages.h */
     /* form blocks, where the engine mirrors A itself: A in both triangles, that is its pattern, and
      * the engine's copy with the numbers; else empty and NULL */
@@ -123,9 +129,9 @@ void mpki_factor_norms(mpk_factor *fac);
 
 /** mpk_certify() for a call that has begun: errors are recorded, none is cleared. */
 mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *out);
-/** Is there a nonsingular M = L D L^T, whose distance from A a certificate can measure? */
+/** Is there a nonsingular M = L D L^T in A's precision, whose distance from A a certificate can measure? */
 static inline bool mpki_examinable(const mpk_factor *fac) {
-    return fac->direct && fac->info.inertia.zero == 0;
+    return fac->direct && !fac->narrow && fac->info.inertia.zero == 0;
 }
 /** Was A examined, and found to be regular? */
 static inline bool mpki_regular(const mpk_factor *fac) {
@@ -139,6 +145,16 @@ mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_fac
 /** Is fac one of all A, not of the interior beside a Schur complement? MPK_OK |
  *  MPK_ERR_UNSUPPORTED, recorded. */
 mpk_status mpki_factor_whole(mpk_context *ctx, const char *stage, const mpk_factor *fac);
+/** Is fac in the precision of A? MPK_OK | MPK_ERR_UNSUPPORTED, recorded. */
+mpk_status mpki_factor_wide(mpk_context *ctx, const char *stage, const mpk_factor *fac);
+
+/** The scalar type of a direct factor. */
+static inline mpk_scalar mpki_factor_scalar(bool narrow, const mpk_analysis *an) {
+    return !narrow               ? an->scalar
+           : an->scalar == MPK_D ? MPK_S
+           : an->scalar == MPK_Z ? MPK_C
+                                 : an->scalar;
+}
 
 /** Entries of a factor's scale. */
 static inline int64_t mpki_scales(const mpk_analysis *an) {

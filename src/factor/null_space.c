@@ -424,6 +424,7 @@ mpk_status mpki_null_usable(mpk_context *ctx, const char *stage, const mpk_facto
     if (!fac->valid)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1, "the factor holds no factorization");
     if (mpk_failed(mpki_factor_whole(ctx, stage, fac))) return mpki_failed(ctx);
+    if (mpk_failed(mpki_factor_wide(ctx, stage, fac))) return mpki_failed(ctx);
     if (!fac->direct && fac->an->n > 0)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
                           "method %s has no pivots that could show a kernel: factorize with ldlt",

@@ -32,6 +32,7 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, mpk_selection w
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1, "the output has %zu bytes, not %zu",
                           out ? bytes : 0, needed);
     if (mpk_failed(mpki_factor_whole(ctx, STAGE, fac))) return mpki_failed(ctx);
+    if (mpk_failed(mpki_factor_wide(ctx, STAGE, fac))) return mpki_failed(ctx);
     if (!fac->direct)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "entries of the inverse come from a factor of method ldlt, not %s%s",

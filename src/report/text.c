@@ -127,6 +127,21 @@ static void write_estimate(const mpk_estimate *e, mpki_buffer *out) {
                   mpki_show_bytes(x, (double)e->device_delayed_bytes));
 }
 
+/* Of a direct factor for which single precision was asked. */
+static void write_precision(const mpk_factor_info *f, mpki_buffer *out) {
+    static const char *const why[] = {[MPK_UNFIT_PIVOTS] = "zero or replaced pivots",
+                                      [MPK_UNFIT_RANGE] = "numbers were too large for it",
+                                      [MPK_UNFIT_GROWTH] = "pivots grew too much",
+                                      [MPK_UNFIT_CONDITION] =
+                                          "a trial system was not refined to double precision",
+                                      [MPK_UNFIT_PATTERN] = "the matrix is structurally singular",
+                                      [MPK_UNFIT_BEFORE] = "older values were against it"};
+    if (f->precision == MPK_PRECISION_SINGLE)
+        mpki_line(out, "", "in single precision: solves are refined, the inertia is not certified");
+    else if (f->unfit > MPK_FIT && f->unfit <= MPK_UNFIT_BEFORE)
+        mpki_line(out, "", "in double precision: single did not do, %s", why[f->unfit]);
+}
+
 static void write_factor(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     const mpk_factor_info *f = &run->factor;
@@ -140,6 +155,7 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
               mpki_show_si(x, (double)f->nnz, ""),
               run->problem.nnz > 0 ? (double)f->nnz / (double)run->problem.nnz : 0.0,
               mpki_show_count(y, f->max_front));
+    write_precision(f, out);
     mpki_line(out, "Pivots",
               "%s of 2x2, %s column%s delayed, %d stage%s; growth %.3g, smallest %.3g",
               mpki_show_count(x, f->two_by_two), mpki_show_count(y, f->rejected),

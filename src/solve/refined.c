@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_solve by a first solution and refinement: on the host, and by the engine. */
-#include "plan.h"
+#include "iterate.h"
 #include "../problem/columns.h"
 
 #include <math.h>
@@ -41,6 +41,49 @@ static void tell_consistent(int said, bool solved, bool first, mpk_solve_info *i
     info->consistent = first || agreed < info->consistent ? agreed : info->consistent;
 }
 
+/* A factor in single precision is nothing without refinement. */
+static int steps_of(const mpki_columns *c) {
+    enum { LEAST = 10 };
+    return c->fac->narrow && c->options->refine < LEAST ? LEAST : c->options->refine;
+}
+
+/* Refinement with a factor in single precision has ended at x, column r, whose errors are too large:
+ * FGMRES, which that factor preconditions, may do better. *info [inout] before [in] without x */
+static mpk_status iterate_column(const mpki_columns *c, int32_t r, mpki_solve_work *work,
+                                 double accuracy, void *x, const mpk_solve_info *before,
+                                 mpk_solve_info *info) {
+    enum { ITERATIONS = 100 };
+    const mpk_analysis *an = c->fac->an;
+    const size_t bytes = (size_t)an->n * mpk_scalar_size(an->scalar);
+    const mpki_quality reached = work->last;
+    const mpk_solve_info refined = *info;
+    mpk_options options = *c->options;
+    options.krylov = MPK_KRYLOV_FGMRES;
+    options.max_iterations = ITERATIONS;
+    options.tolerance = -1;
+    mpki_columns one = mpki_columns_from(c, r);
+    one.nrhs = 1, one.x = x, one.options = &options;
+    const mpki_refiner start = {.start = x};
+    mpki_found found = {.verdict = MPKI_VERDICT};
+    memcpy(work->x, x, bytes);
+    const mpk_status status = mpki_iterate(&one, &found, NULL, &start);
+    if (mpk_failed(status)) return status;
+    mpki_clear_error(c->ctx); /* what it says of x is judged here */
+    if (!(found.info.componentwise < reached.componentwise)) {
+        memcpy(x, work->x, bytes);
+        return MPK_OK;
+    }
+    const double correction = work->correction;
+    *info = *before;
+    (void)MPKI_DISPATCH(an->scalar, refine)(work, 0, accuracy, x, info);
+    work->correction = correction;
+    info->unrefined = refined.unrefined;
+    info->correction = refined.correction;
+    const int steps = refined.iterations + found.info.krylov.iterations;
+    if (steps > info->iterations) info->iterations = steps;
+    return MPK_OK;
+}
+
 static mpk_status refine_columns(const mpki_columns *c, mpki_solve_work *work, double accuracy,
                                  mpki_found *found) {
     mpk_solve_info *info = &found->info;
@@ -50,11 +93,15 @@ static mpk_status refine_columns(const mpki_columns *c, mpki_solve_work *work, d
     for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
         memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
         void *x = c->x + (size_t)(r * c->ldx) * size;
+        const mpk_solve_info before = *info;
         if (!MPKI_DISPATCH(an->scalar, column_finite)(an->n, x)) solve_shifted(c, work, x);
-        if (!MPKI_DISPATCH(an->scalar, refine)(work, c->options->refine, accuracy, x, info))
+        if (!MPKI_DISPATCH(an->scalar, refine)(work, steps_of(c), accuracy, x, info))
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, c->first + r, "solution %d overflows",
                               c->first + r + 1);
         if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
+        if (c->fac->narrow && !(work->last.componentwise <= accuracy) &&
+            mpk_failed(iterate_column(c, r, work, accuracy, x, &before, info)))
+            return mpki_failed(c->ctx);
         const int said = work->kernel ? in_range(work) : 0;
         const bool others = verdict->solved;
         verdict->solved = true;

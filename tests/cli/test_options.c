@@ -79,7 +79,7 @@ static void not_read(void **state) {
          "option --condition is read by the direct solver alone, which method auto does not take"},
         {{"solve", "--device-number", "3"},
          "option --device-number is read by device cuda and auto alone"},
-        {{"solve", "--precision", "single"}, "option --precision is not read where method auto"},
+        {{"inertia", "--precision", "single"}, "--precision"},
         {{"analyse", "--device-memory-limit", "3"},
          "option --device-memory-limit is read by device"},
         {{"solve", "--method", "ildlt", "--level-rule", "max"},

@@ -346,14 +346,13 @@ static void test_auto(void **unused) {
     (void)unused;
     mpk_context *ctx = new_context();
     static const char *const iterative[] = {"tolerance", "max_iterations", "precision", "block"};
-    static const char *const direct[] = {"refine", "condition", "zero_tolerance", "model_threads"};
+    static const char *const direct[] = {"refine", "condition", "zero_tolerance", "model_threads",
+                                         "precision"};
     for (int k = 0; mpk_option_at(k); k++) {
         const char *key = mpk_option_at(k)->key;
         bool of_direct = false, of_ladder = false;
-        for (int i = 0; i < 4; i++) {
-            of_ladder |= !strcmp(key, iterative[i]);
-            of_direct |= !strcmp(key, direct[i]);
-        }
+        for (int i = 0; i < 4; i++) of_ladder |= !strcmp(key, iterative[i]);
+        for (int i = 0; i < 5; i++) of_direct |= !strcmp(key, direct[i]);
         if (!of_direct && !of_ladder) continue;
         for (int c = 0; c < 3;
              c++) { /* symmetric; the same without the direct solver; not symmetric */

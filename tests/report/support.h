@@ -15,11 +15,11 @@
     "backward_error{normwise componentwise unrefined} relative_residual iterations "               \
     "accuracy{reached solved componentwise_asked} "                                                \
     "time_s{read analyse factorize solve} "                                                        \
-    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "                        \
+    "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth precision} "              \
     "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
     "threads "                                                                                     \
     "model_threads refine accuracy deterministic condition seed memory_limit krylov "              \
-    "symmetry_tolerance device}}"
+    "precision symmetry_tolerance device}}"
 
 /* 3 x 3: 4 . . / 1 0 . / . 2 5, with a stored zero on the diagonal. */
 static const int64_t small_ap[] = {0, 2, 4, 5};

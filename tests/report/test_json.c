@@ -28,11 +28,11 @@ static void keys_of_each_goal(void **state) {
         "schema version n nnz scalar symmetry method backend threads ordering ordered_for status "
         "inertia{positive negative zero certified examined} rank{verdict structural} "
         "time_s{read analyse factorize} "
-        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
+        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth precision} "
         "options{method ordering matching scaling pivot_threshold zero_tolerance "
         "static_shift threads "
         "model_threads accuracy deterministic seed memory_limit krylov "
-        "symmetry_tolerance device}}");
+        "precision symmetry_tolerance device}}");
     run.factor.inertia.examined = 1;
     run.certificate = (mpk_certificate){1, 1, 1e-13, 1e-10};
     assert_keys(
@@ -41,18 +41,18 @@ static void keys_of_each_goal(void **state) {
         "inertia{positive negative zero certified examined} "
         "certificate{vectors contraction miss_bound} rank{verdict structural} "
         "time_s{read analyse factorize} "
-        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
+        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth precision} "
         "options{method ordering matching scaling pivot_threshold zero_tolerance "
         "static_shift threads "
         "model_threads accuracy deterministic seed memory_limit krylov "
-        "symmetry_tolerance device}}");
+        "precision symmetry_tolerance device}}");
     run.have_factor = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry method ordering ordered_for status "
                       "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
                       "options{method ordering matching scaling pivot_threshold zero_tolerance "
                       "static_shift threads "
                       "model_threads accuracy deterministic seed memory_limit krylov "
-                      "symmetry_tolerance device}}");
+                      "precision symmetry_tolerance device}}");
     run.have_analysis = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry status time_s{read}}");
     run = (mpk_run){.status = MPK_ERR_FORMAT, .message = "x.mtx:3: bad"};
@@ -97,11 +97,11 @@ static void krylov(void **state) {
         "iterations products applications restarts "
         "breakdowns tolerance residual recurred gap quasi_gap time_product_s "
         "time_precondition_s} time_s{read analyse factorize solve} "
-        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth} "
+        "factor{nnz flops bytes peak_bytes rejected stages two_by_two growth precision} "
         "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "
         "threads "
         "model_threads accuracy deterministic seed memory_limit krylov tolerance max_iterations "
-        "symmetry_tolerance device}}");
+        "precision symmetry_tolerance device}}");
 }
 
 static void condition_only_where_asked_for(void **state) {

@@ -684,3 +684,18 @@ def test_shift_at_an_eigenvalue():
     for check in ("first", "always"):
         with pytest.raises(pymetapack.SingularMatrixError, match="zero_tolerance=0"):
             F.aslinearoperator(check) @ b
+
+
+def test_single_precision():
+    a = pymetapack.generate("nlpkkt 5")
+    b = np.random.default_rng(2).standard_normal(a.shape[0])
+    double, single = pymetapack.ldl(a), pymetapack.ldl(a, precision="single")
+    told = single.stats()["factor"]
+    assert told["precision"] == "single" and told["unfit"] == ""
+    assert told["bytes"] < 0.6 * double.stats()["factor"]["bytes"]
+    for settings in ({}, {"refine": 0}, {}):  # each is refined
+        check_solution(a.toarray(), single.solve(b, **settings), b)
+    assert single.solve(b, refine=0) == pytest.approx(double.solve(b), rel=1e-9)
+    near = np.array([[1, 1], [1, 1 + 1e-9]])
+    told = pymetapack.ldl(near, precision="single").stats()["factor"]
+    assert told["precision"] == "double" and told["unfit"] in ("pivots", "condition")

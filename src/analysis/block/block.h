@@ -140,10 +140,10 @@ static inline bool mpki_is_part(mpk_method method) {
 static inline bool mpki_on_blocks(mpk_method method) {
     return method >= MPK_METHOD_ILDLT;
 }
-/** Scalar type in which a factor is stored: that of A, except for blocks in single precision. */
+/** Scalar type in which a factor is stored: that of A, or single where precision asks for it. */
 static inline mpk_scalar mpki_stored_scalar(mpk_scalar scalar, mpk_method method,
                                             const mpk_options *options) {
-    const bool less = mpki_on_blocks(method) && options->precision == MPK_PRECISION_SINGLE;
+    const bool less = method != MPK_METHOD_NONE && options->precision == MPK_PRECISION_SINGLE;
     return !less ? scalar : scalar == MPK_D ? MPK_S : scalar == MPK_Z ? MPK_C : scalar;
 }
 

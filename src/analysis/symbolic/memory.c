@@ -15,14 +15,14 @@ static double rows_below(const mpk_analysis *an, int32_t s) {
 }
 
 /* Of the factor: a node's panels, D and its inverse, names of its columns, to the next 64 bytes. */
-static double factor_bytes(const mpk_analysis *an, double entry) {
+int64_t mpki_factor_bytes(const mpk_analysis *an, double entry) {
     double bytes = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {
         const int64_t w = an->sptr[s + 1] - an->sptr[s], m = an->rptr[s + 1] - an->rptr[s];
         const double node = (double)(mpki_trapezoid(w + m, w) + 4 * w) * entry + 4.0 * (double)w;
         bytes += 64 * ceil(node / 64);
     }
-    return bytes;
+    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
 /* Of a contribution: whole, or its part of a slab of small ones. */
@@ -66,7 +66,7 @@ static double delayed_bytes(const mpk_analysis *an, double factor) {
 mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     mpk_analysis_info *info = &an->info;
     const double entry = (double)mpk_scalar_size(an->scalar), nodes = an->nsuper + 1;
-    const double factor = factor_bytes(an, entry), stack = stack_bytes(ctx, an, entry);
+    const double factor = (double)mpki_factor_bytes(an, entry), stack = stack_bytes(ctx, an, entry);
     const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
     const double values = (double)(an->nnz + below) * entry; /* scaled */
     const double worker = (double)mpki_front_work(an->n) * entry + 12.0 * info->max_front;
@@ -74,7 +74,7 @@ mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     const double delayed = delayed_bytes(an, factor);
     const double peak = mpki_alloc_bytes(factor) + delayed + stack + mpki_alloc_bytes(values) +
                         workers(an) * mpki_alloc_bytes(worker) + nodes * MPKI_NODE_BYTES;
-    info->factor_bytes = factor < 9e18 ? (int64_t)factor : INT64_MAX;
+    info->factor_bytes = mpki_factor_bytes(an, entry);
     info->peak_bytes = peak < 9e18 ? (int64_t)peak : INT64_MAX;
     return mpki_failed(ctx);
 }

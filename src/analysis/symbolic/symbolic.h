@@ -95,6 +95,8 @@ void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes);
  *  maps of the analysis are not in it.
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an);
+/** Those of the factor alone, whose entries take so many bytes. */
+int64_t mpki_factor_bytes(const mpk_analysis *an, double entry);
 
 /** mpki_order_makespan() in two steps, so that the columns which come late may be found meanwhile:
  *  the tree, with the seconds without such columns, and the seconds with them, once. make: MPK_OK |

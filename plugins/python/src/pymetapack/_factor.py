@@ -199,7 +199,8 @@ class Factor:
         if self._status == lib.MPK_OK and not self._incomplete:
             info = self._factor_info()
             self._sound = (info.rank == lib.MPK_RANK_FULL and info.perturbed == 0
-                           and info.asymmetry.pairs == 0)  # fmt: skip
+                           and info.asymmetry.pairs == 0
+                           and info.precision == lib.MPK_PRECISION_DOUBLE)  # fmt: skip
 
     def _told_singular(self, stacklevel: int) -> None:
         tell_apart(self._factor_info().asymmetry, stacklevel + 1)
