@@ -71,8 +71,8 @@ enum { MPKI_WEAK_MOST = 8 };
      *  work->w := |A| |v|; work->x is used */ \
     mpki_flatness mpki_##p##_flatness(const double *scale, double bound, mpki_solve_work *work,    \
                                       void *v);                                                    \
-    /** x := +-1 in a fixed disorder, b := A x */                                                  \
-    void mpki_##p##_trial(mpki_solve_work *work, void *x, void *b);                                \
+    /** x := +-1 in a fixed disorder, or sized: of modulus 1/2 to 3/2; b := A x */                 \
+    void mpki_##p##_trial(mpki_solve_work *work, bool sized, void *x, void *b);                    \
     /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */              \
     void mpki_##p##_missed(mpki_solve_work *work, const void *x, double accuracy, char *missed);
 MPKI_RANK(s)

@@ -262,10 +262,12 @@ bool FN(null_share)(int32_t n, int count, const void *vu, const double *w, void 
     return FN(column_finite)(n, r);
 }
 
-void FN(trial)(mpki_solve_work *work, void *vx, void *vb) {
+void FN(trial)(mpki_solve_work *work, bool sized, void *vx, void *vb) {
     const mpk_problem_view *a = &work->system.a;
     T *x = vx, *b = vb;
-    for (int32_t i = 0; i < a->n; i++) x[i] = t_make((R)mpki_random_weight((uint64_t)i), 0);
+    FN(column_signs)(a->n, x);
+    for (int32_t i = 0; sized && i < a->n; i++)
+        x[i] = t_make((R)mpki_random_weight((uint64_t)i), 0);
     memset(b, 0, (size_t)a->n * sizeof *b);
     mpki_residual(a, x, b, b, work->w, work->sums);
     for (int32_t i = 0; i < a->n; i++) b[i] = -b[i];

@@ -2,6 +2,7 @@
 /* The device's factorization on blocks against the processor's: pivotings, levels, stages,
  * precisions, dropping. Without a GPU its kernels run on the host. */
 #include "device_both.h"
+#include "share.h"
 
 /* Every pivoting and factor type, complete and by levels. */
 static void test_pivotings(void **state) {
@@ -111,6 +112,7 @@ static void test_ties(void **state) {
                                              MPK_PIVOTING_PARTIAL};
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++)
         for (int each = 0; each < 6; each++) {
+            if (test_left_out((int)k + each, 3)) continue;
             const int type = each % 2;
             mpk_options o = complete();
             char what[100];
@@ -224,6 +226,7 @@ static void test_wide(void **state) {
             mpk_options o = complete();
             const bool general = strstr(specs[k], "general") != NULL;
             if (general && kind > 1) continue;
+            if (k > 1 && test_left_out((int)k + kind, 2)) continue;
             o.block = kind == 1 ? 128 : kind == 2 ? 33 : 64;
             o.grid = MPK_ON;
             o.static_shift = 1e-2;
