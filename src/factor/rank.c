@@ -64,7 +64,7 @@ static mpk_status try_solve(mpk_factor *fac, double *omega, char *missed) {
     void *known = mpki_alloc(ctx, STAGE, n, mpk_scalar_size(scalar));
     void *x = mpki_alloc(ctx, STAGE, n, mpk_scalar_size(scalar));
     if (known && x) {
-        /* of a core 1 and -1 may fit by chance; pivots are judged by what they were always judged by */
+        /* a core that lacks rows may fit 1 and -1 by chance */
         MPKI_DISPATCH(scalar, trial)(&work, missed != NULL, known, work.b);
         memcpy(x, work.b, (size_t)n * mpk_scalar_size(scalar));
         mpki_apply_inverse(&work, x);
