@@ -90,12 +90,12 @@ def summary(rows, left):
 
 
 def device(options):
-    began, rows, todo = time.time(), [], matrices()
+    began, rows, cases = time.time(), [], matrices()
     out = os.path.join(options.out, "accelerator-gpu.jsonl")
     with open(out, "w", encoding="utf-8") as file:
-        for at, words in enumerate(todo):
+        for at, words in enumerate(cases):
             if time.time() - began > options.seconds:
-                left = [short(w[-1]) for w in todo[at:]]
+                left = [short(w[-1]) for w in cases[at:]]
                 print("time is over before", ", ".join(left))
                 file.write(json.dumps({"left": left}) + "\n")
                 break

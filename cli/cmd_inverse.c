@@ -2,7 +2,8 @@
 /* metapack inverse: entries of the inverse. */
 #include "cli.h"
 
-/** metapack inverse A [--pattern] [-o FILE]: the diagonal of A^-1, or its entries where A has some. */
+/** metapack inverse A [--pattern] [-o FILE]: the diagonal of A^-1, or its entries where A has
+ *  some. */
 int cmd_inverse(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_INVERSE,
                    .output = args->output,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** Power-flow distribution factors: how much of what is sent from bus s to bus t flows over line l?
- *  In a network of lines with susceptances y the flow is y (theta_i - theta_j), with B theta = e_s -
- *  e_t; so two rows of theta, of a right-hand side with two entries, are all that is asked for. The
- *  network is a grid of SIDE x SIDE buses, one of which is held at angle 0; the transactions are all
- *  of bus to a neighbour of a diagonal, the line is one in the middle. */
+ *  In a network of lines with susceptances y the flow is y (theta_i - theta_j), with B theta = e_s
+ *  - e_t; so two rows of theta, of a right-hand side with two entries, are all that is asked for.
+ *  The network is a grid of SIDE x SIDE buses, one of which is held at angle 0; the transactions
+ *  are all of bus to a neighbour of a diagonal, the line is one in the middle. */
 #include <metapack/metapack.h>
 #include <math.h>
 #include <stdio.h>

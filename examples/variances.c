@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/** Variances of a Gaussian Markov field: a normal distribution is given by its precision matrix Q, and
- *  the variances are the diagonal of Q^-1. Q is that of temperatures on an N x N grid, each the mean
- *  of its neighbours up to noise, which thermometers at some places know better. All variances
+/** Variances of a Gaussian Markov field: a normal distribution is given by its precision matrix Q,
+ *  and the variances are the diagonal of Q^-1. Q is that of temperatures on an N x N grid, each the
+ *  mean of its neighbours up to noise, which thermometers at some places know better. All variances
  *  together take about two factorizations; beside them three that a solve has found. */
 #include <metapack/metapack.h>
 #include <math.h>

@@ -7,6 +7,7 @@
 #include "core/sizes.h"
 #include "core/trace.h"
 #include "dense/problem.h"
+#include "factor/null_space.h"
 #include "factor/selected.h"
 #include "problem/generate/generate.h"
 #include "problem/npy.h"
@@ -508,32 +509,15 @@ static mpk_status write_inverse(const work *w) {
     return status;
 }
 
-/* An orthonormal basis of the kernel, with more room while all of it is filled by vectors of which no
- * pivot is zero. *basis [out] NULL after a failure */
-static mpk_status find_kernel(work *w, void **basis, mpk_null_info *found) {
-    enum { BEYOND = 8 };
-    const mpk_problem_view *a = &w->run.problem;
-    mpk_status status = mpk_null_space(w->ctx, w->fac, 0, 0, 1, NULL, a->n, NULL, found);
-    int64_t room = found->zero_pivots + found->zero_pivots / 16 + BEYOND;
-    bool more = true;
-    while (more && !mpk_failed(status)) {
-        if (room > a->n) room = a->n;
-        mpki_release(w->ctx, *basis);
-        *basis = mpki_alloc(w->ctx, "null space", a->n * room, mpk_scalar_size(a->scalar));
-        if (!*basis) return mpki_failed(w->ctx);
-        status = mpk_null_space(w->ctx, w->fac, 0, (int32_t)room, 1, *basis, a->n, NULL, found);
-        more = found->beyond > 0 && found->dimension == room && room < a->n;
-        room += BEYOND * (int64_t)found->beyond;
-    }
-    return status;
-}
-
 static mpk_status write_kernel(work *w) {
     const mpk_problem_view *a = &w->run.problem;
     mpk_null_info found = {0};
     void *basis = NULL;
     (void)solved(w, mpki_failed(w->ctx)); /* what the factorization has to say */
-    mpk_status status = find_kernel(w, &basis, &found);
+    mpki_clear_error(w->ctx);
+    mpk_status status = mpki_null_usable(w->ctx, "null space", w->fac);
+    if (!mpk_failed(status))
+        status = mpki_null_all(w->ctx, w->fac, w->options.threads, &basis, &found, NULL);
     if (status > 0) (void)solved(w, status);
     if (!mpk_failed(status)) {
         w->run.nrhs = found.dimension;

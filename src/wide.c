@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions of the interface that take an order in 64 bits (metapack.h, Orders): each refuses what
- * 32 bits do not hold, and calls the one of its name. */
+/* The functions of the interface that take an order in 64 bits (metapack.h, Orders): each refuses
+ * what 32 bits do not hold, and calls the one of its name. */
 #include "core/core.h"
 #include <metapack/metapack.h>
 

@@ -10,8 +10,8 @@ static inline bool test_all_cases(void) {
     return wish && *wish == '1';
 }
 
-/** Of cases that differ in numbers alone a run takes one of `every`, always the same ones: is case k
- *  none of them? */
+/** Of cases that differ in numbers alone a run takes one of `every`, always the same ones: is case
+ *  k none of them? */
 static inline bool test_left_out(int k, int every) {
     return k % every && !test_all_cases();
 }

@@ -186,8 +186,8 @@ typedef struct mpk_accelerator {
                           int64_t bytes);
     mpk_status (*gather)(void *self, int64_t count, void *to, void *const *from, int64_t bytes);
     /** The spans of the calls of `run` before the last wait(), at most `most` of them, which are then
-     *  forgotten; returns their number. most 0: forget those that there are, and record from now on;
-     *  < 0: forget them, and record no more. NULL: only the host's times are known. */
+     *  forgotten; returns their number. most 0: forget those that there are, and record from now
+     *  on; < 0: forget them, and record no more. NULL: only the host's times are known. */
     int64_t (*spans)(void *self, int64_t most, mpk_accelerator_span *spans);
     const mpk_accelerator_form
         *forms; /**< those that mpk_accelerator_use_form() knows; NULL: none */

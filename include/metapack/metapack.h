@@ -28,10 +28,10 @@
  *             of that name with _sized. Other languages call that one, with the size of their own
  *             struct. Of a struct that is larger than the library's the rest is set to 0. Structs
  *             that are parts of others, or entries of arrays, keep their size.
- *  Orders     n, indices and numbers of right-hand sides are int32_t. A caller's n of 64 bits is not
- *             cut: functions that begin with one are macros of the same name with _wide, which take
- *             int64_t and refuse what is above 2147483647 (MPK_ERR_SIZE); other languages call that
- *             one. Counts of entries and leading dimensions are int64_t. Why:
+ *  Orders     n, indices and numbers of right-hand sides are int32_t. A caller's n of 64 bits is
+ *             not cut: functions that begin with one are macros of the same name with _wide, which
+ *             take int64_t and refuse what is above 2147483647 (MPK_ERR_SIZE); other languages call
+ *             that one. Counts of entries and leading dimensions are int64_t. Why:
  *             docs/design/conventions.md.
  *  Units      Names end in _s for seconds and in bytes for bytes; nnz counts entries, flops counts
  *             additions and multiplications.

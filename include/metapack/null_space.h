@@ -55,8 +55,8 @@ typedef struct mpk_null_info {
  *          | MPK_INACCURATE: fewer vectors than zero pivots and room; the ones that there are, are
  *            vectors of the kernel. The text says whether A does not take the others to zero, or
  *            too little is left of them for orthonormal ones
- *          | MPK_ERR_INPUT: a given vector is none of the kernel, or depends on others; the index is
- *            its number, the text has its eta; basis is as it was
+ *          | MPK_ERR_INPUT: a given vector is none of the kernel, or depends on others; the index
+ *            is its number, the text has its eta; basis is as it was
  *          | MPK_ERR_UNSUPPORTED: the factor is not a direct one in the precision of A
  *          | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE, _CANCELLED: basis is undefined, except the given
  *            vectors where orthonormal is 0

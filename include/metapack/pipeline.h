@@ -60,14 +60,15 @@ typedef struct mpk_job {
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by
- *  mpk_solve_adaptive(), a dense job by mpk_dense_sysv(); INVERSE takes method auto for ldlt. B is read, and the names of files are
- *  checked, before anything expensive begins: each output can be written, is no file that is read,
- *  and no other output.
+ *  mpk_solve_adaptive(), a dense job by mpk_dense_sysv(); INVERSE takes method auto for ldlt. B is
+ *  read, and the names of files are checked, before anything expensive begins: each output can be
+ *  written, is no file that is read, and no other output.
  *  report [out] created also when the run fails, and then says why; it stays NULL only after bad
  *               arguments or without memory for it; *report must be NULL before
  *  Returns the worst status of the parts. >= 0: all files asked for were written, but no inverse
- *          of a singular matrix; < 0: none was left half-written. MPK_ERR_ARGUMENT: also an output that is an input, an option that was
- *          asked for and is not read; MPK_ERR_SIZE: also an output above most_bytes.
+ *          of a singular matrix; < 0: none was left half-written. MPK_ERR_ARGUMENT: also an output
+ *          that is an input, an option that was asked for and is not read; MPK_ERR_SIZE: also an
+ *          output above most_bytes.
  *  Threads: options.threads. */
 MPK_API mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *options,
                                mpk_report **report);

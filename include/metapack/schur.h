@@ -15,14 +15,15 @@ extern "C" {
 
 /** Analyse the interior: A without the rows and columns of `variables`. Factors of the analysis are
  *  made as any others, by mpk_factorize() and its kin with all values of A, and what they count is
- *  the interior's: inertia, rank, pivots, mpk_certify(), mpk_get(). They hold S besides. mpk_solve()
- *  and mpk_solve_part() refuse them.
+ *  the interior's: inertia, rank, pivots, mpk_certify(), mpk_get(). They hold S besides.
+ *  mpk_solve() and mpk_solve_part() refuse them.
  *  options   [in]  method auto or ldlt; device auto takes the processor. given_perm is of all of A
  *  count     [in]  of variables, 0 to n
  *  variables [in]  distinct indices from 0, in any order: that of the rows of S
- *  an        [out] created; *an must be NULL before. Its info is of the interior, its permutation of
- *                  A: the interior, then `variables`
- *  Returns as mpk_analyse() | MPK_ERR_UNSUPPORTED: a general matrix, a method on blocks, device cuda
+ *  an        [out] created; *an must be NULL before. Its info is of the interior, its permutation
+ *                  of A: the interior, then `variables`
+ *  Returns as mpk_analyse() | MPK_ERR_UNSUPPORTED: a general matrix, a method on blocks,
+ *          device cuda
  *          | MPK_ERR_ARGUMENT: an index that A does not have, or that stands twice */
 MPK_API mpk_status mpk_analyse_schur(mpk_context *ctx, const mpk_problem *problem,
                                      const mpk_options *options, int32_t count,

@@ -22,9 +22,9 @@ typedef enum mpk_selection {
 } mpk_selection;
 
 /** What a call did, and what is known of its result. The product A Z of A with its computed inverse
- *  should have a diagonal of ones, and for that diagonal the entries of Z on A's pattern are enough.
- *  Neither number depends on how A is scaled, and neither bounds the error of each entry; of an
- *  indefinite A a larger pivot_threshold of the factorization makes all of them smaller. */
+ *  should have a diagonal of ones, and for that diagonal the entries of Z on A's pattern are
+ *  enough. Neither number depends on how A is scaled, and neither bounds the error of each entry;
+ *  of an indefinite A a larger pivot_threshold of the factorization makes all of them smaller. */
 typedef struct mpk_selected_info {
     double error; /**< max_i |(A Z)_ii - 1| / (|A| |Z|)_ii: some entry of Z that was computed is
                            wrong by at least this, relatively */

@@ -34,13 +34,14 @@ typedef struct mpk_sparse_info {
     int64_t reserved[8];  /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_sparse_info;
 
-/** Rows of X = A^-1 B for a sparse B. A row of b reaches the supernodes from its own one to the root,
- *  a row of x comes from those (Gilbert & Peierls 1988, SIAM J. Sci. Stat. Comput. 9): only these
- *  are visited. Right-hand sides are ordered by their lowest supernode and swept eight at a time, so
- *  that they share paths. x has the bits of mpk_solve_part() with MPK_PART_ALL, one column at a
- *  time; but a zero may have the other sign.
+/** Rows of X = A^-1 B for a sparse B. A row of b reaches the supernodes from its own one to the
+ *  root, a row of x comes from those (Gilbert & Peierls 1988, SIAM J. Sci. Stat. Comput. 9): only
+ *  these are visited. Right-hand sides are ordered by their lowest supernode and swept eight at a
+ *  time, so that they share paths. x has the bits of mpk_solve_part() with MPK_PART_ALL, one column
+ *  at a time; but a zero may have the other sign.
  *  fac    [in]  of the direct method; wherever it lies
- *  bptr   [in]  nrhs + 1, from 0, ascending: right-hand side r has entries bptr[r] .. bptr[r + 1] - 1
+ *  bptr   [in]  nrhs + 1, from 0, ascending: right-hand side r has entries bptr[r] to
+ *               bptr[r + 1] - 1
  *  brow   [in]  bptr[nrhs]: their rows, in any order; entries of the same row are added
  *  bval   [in]  bptr[nrhs]: their values, of the problem's scalar type, finite
  *  wanted [in]  how many rows of X

@@ -46,8 +46,8 @@ struct mpk_analysis {
     const int64_t *ap;
     const int32_t *ai;
     mpki_core core;
-    /* A is the interior of a Schur complement; NULL: it is all. The factor's own analyses borrow the
-     * caller's */
+    /* A is the interior of a Schur complement; NULL: it is all. The factor's own analyses borrow
+     * the caller's */
     const mpki_split *split;
     mpki_split *own_split;
     /* scaling from the matching, size n in problem order, or NULL: the factorization equilibrates.
@@ -179,7 +179,7 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
 mpk_status mpki_order_cost(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            double *factor_nnz, double *flops);
 
-/* ---- split_order.c ---------------------------------------------------------------------------- */
+/* ---- split_order.c --------------------------------------------------------------------------- */
 
 /** Another order of an interior, where that promises less time: AUTO's of all A, without the outer
  *  variables. graph, mate [in] as for mpki_symbolic(); an->perm, info.ordering [inout]

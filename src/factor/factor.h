@@ -129,7 +129,8 @@ void mpki_factor_norms(mpk_factor *fac);
 
 /** mpk_certify() for a call that has begun: errors are recorded, none is cleared. */
 mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *out);
-/** Is there a nonsingular M = L D L^T in A's precision, whose distance from A a certificate can measure? */
+/** Is there a nonsingular M = L D L^T in A's precision, whose distance from A a certificate can
+ *  measure? */
 static inline bool mpki_examinable(const mpk_factor *fac) {
     return fac->direct && !fac->narrow && fac->info.inertia.zero == 0;
 }
@@ -196,8 +197,8 @@ static inline mpki_system mpki_system_of(mpk_context *ctx, const mpk_factor *fac
                          .skew = mpki_skew_of(fac)};
 }
 
-/** The scaling of an interior's outer rows, after that of its columns is there: the largest entry of
- *  A_21 in each becomes 1, or nearly so. MPK_OK | MPK_ERR_MEMORY */
+/** The scaling of an interior's outer rows, after that of its columns is there: the largest entry
+ *  of A_21 in each becomes 1, or nearly so. MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_scale_outer(mpk_factor *fac);
 
 /** The scaling for these values: the analysis' own, brought up to date by a sweep of equilibration,

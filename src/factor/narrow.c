@@ -4,6 +4,7 @@
 #include "narrow.h"
 #include "refine.h"
 #include "../core/random.h"
+#include "../core/scaled.h"
 #include "../problem/columns.h"
 
 #include <float.h>
@@ -54,9 +55,8 @@ void *mpki_narrow_values(mpk_factor *fac) {
     if (!out) return NULL;
     for (int32_t j = 0; j < an->n; j++)
         for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) {
-            const double si = s[an->ai[k]], least = fmin(si, s[j]), most = fmax(si, s[j]);
             for (int64_t p = k * parts; p < (k + 1) * parts; p++) {
-                const double x = ax[p] * least * most;
+                const double x = mpki_scaled(ax[p], s[j], s[an->ai[k]]);
                 beyond |= !(fabs(x) <= FLT_MAX);
                 out[p] = fabs(x) >= FLT_MIN ? (float)x : 0;
             }

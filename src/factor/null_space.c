@@ -491,6 +491,28 @@ mpk_status mpki_null_space(mpk_context *ctx, const mpk_factor *fac, int threads,
                       s.count, (long long)zeros);
 }
 
+mpk_status mpki_null_all(mpk_context *ctx, const mpk_factor *fac, int threads, void **basis,
+                         mpk_null_info *info, int32_t *lost) {
+    enum { BEYOND = 8 /* vectors that no zero pivot shows, for which there is room at first */ };
+    const int64_t n = fac->an->n, zeros = fac->info.inertia.zero;
+    int64_t room = zeros + zeros / 16;
+    *basis = NULL;
+    *info = (mpk_null_info){0};
+    for (;;) {
+        room = room + BEYOND < n ? room + BEYOND : n;
+        *basis = mpki_alloc(ctx, STAGE, n * room, mpk_scalar_size(fac->an->scalar));
+        if (!*basis) return mpki_failed(ctx);
+        const mpk_status status =
+            mpki_null_space(ctx, fac, threads, 0, (int32_t)room, true, *basis, n, NULL, info, lost);
+        if (mpk_failed(status) || info->beyond == 0 || info->dimension < room || room == n)
+            return status;
+        mpki_clear_error(ctx); /* what too little room had to say */
+        mpki_release(ctx, *basis);
+        *basis = NULL;
+        room += BEYOND * (int64_t)(info->beyond - 1);
+    }
+}
+
 mpk_status mpk_null_space(mpk_context *ctx, const mpk_factor *fac, int32_t given, int32_t most,
                           int orthonormal, void *basis, int64_t ld, double *eta,
                           mpk_null_info *info) {

@@ -46,8 +46,8 @@ double mpki_row_sums(const mpk_problem_view *a, double *sums);
  *  to a few parts in a hundred. */
 double mpki_problem_text_bytes(const mpk_problem *p, const char *path);
 
-/** Does mpk_problem_write() to this path write the stored entries alone? Not to *.npy, and not where
- *  the name says no format. */
+/** Does mpk_problem_write() to this path write the stored entries alone? Not to *.npy, and not
+ *  where the name says no format. */
 bool mpki_problem_sparse_named(const char *path);
 
 #endif

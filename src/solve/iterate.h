@@ -15,7 +15,8 @@ typedef struct mpki_record {
     int32_t size, count;
 } mpki_record;
 
-/** How far a solve has come, in cycles of FGMRES: each begins from the residual of the one before. */
+/** How far a solve has come, in cycles of FGMRES: each begins from the residual of the one
+ *  before. */
 typedef struct mpki_fgmres_cycle {
     int32_t iterations;     /* of the solve so far */
     int32_t steps;          /* of this cycle, with the present factor */

@@ -12,8 +12,6 @@
 
 static const char STAGE[] = "solve";
 
-enum { BEYOND = 8 /* vectors that no zero pivot shows, for which there is room at first */ };
-
 /* What one call works with. */
 typedef struct shortest {
     mpki_columns c;
@@ -122,22 +120,13 @@ static mpk_status solve_one(shortest *s, const void *b, void *x) {
     return MPK_OK;
 }
 
-/* All of the kernel, with vectors that no zero pivot shows: room for more, until some is left. */
-static mpk_status search(shortest *s, int64_t zeros) {
-    mpk_context *ctx = s->c.ctx;
-    int64_t room = zeros + zeros / 16;
+/* A basis of our own. */
+static mpk_status search(shortest *s) {
     mpk_null_info found;
-    do {
-        room = room + BEYOND < s->n ? room + BEYOND : s->n;
-        mpki_release(ctx, s->own);
-        s->own = mpki_alloc(ctx, STAGE, s->n * room, mpk_scalar_size(s->scalar));
-        if (!s->own) return mpki_failed(ctx);
-        const mpk_status status =
-            mpki_null_space(ctx, s->c.fac, s->c.options->threads, 0, (int32_t)room, true, s->own,
-                            s->n, NULL, &found, &s->lost);
-        if (mpk_failed(status)) return status;
-        mpki_clear_error(ctx); /* fewer vectors: the errors of x tell whether they do */
-    } while (found.beyond > 0 && found.dimension == room && room < s->n);
+    const mpk_status status =
+        mpki_null_all(s->c.ctx, s->c.fac, s->c.options->threads, &s->own, &found, &s->lost);
+    if (mpk_failed(status)) return status;
+    mpki_clear_error(s->c.ctx); /* fewer vectors: the errors of x tell whether they do */
     s->basis = s->own, s->ld = s->n, s->dimension = found.dimension;
     return MPK_OK;
 }
@@ -146,7 +135,6 @@ static mpk_status search(shortest *s, int64_t zeros) {
 static mpk_status bring_basis(shortest *s) {
     mpk_context *ctx = s->c.ctx;
     const mpk_factor *fac = s->c.fac;
-    const int64_t zeros = fac->info.inertia.zero;
     const double most = single(s->scalar) ? 1e-4 : 1e-8;
     if (s->basis) {
         mpk_status status = mpki_null_check(&s->work, s->dimension, s->basis, s->ld, NULL);
@@ -160,11 +148,11 @@ static mpk_status bring_basis(shortest *s) {
                           off);
     }
     s->dimension = 0;
-    if (zeros == 0) { /* does no pivot show a kernel, or is there none? */
+    if (fac->info.inertia.zero == 0) { /* does no pivot show a kernel, or is there none? */
         const mpk_status status = mpki_certify(ctx, fac, NULL);
         if (mpk_failed(status) || mpki_regular(fac)) return status;
     }
-    return search(s, zeros);
+    return search(s);
 }
 
 static mpk_status solve_all(shortest *s) {

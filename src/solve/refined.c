@@ -47,8 +47,9 @@ static int steps_of(const mpki_columns *c) {
     return c->fac->narrow && c->options->refine < LEAST ? LEAST : c->options->refine;
 }
 
-/* Refinement with a factor in single precision has ended at x, column r, whose errors are too large:
- * FGMRES, which that factor preconditions, may do better. *info [inout] before [in] without x */
+/* Refinement with a factor in single precision has ended at x, column r, whose errors are too
+ * large: FGMRES, which that factor preconditions, may do better. *info [inout] before [in] without
+ * x */
 static mpk_status iterate_column(const mpki_columns *c, int32_t r, mpki_solve_work *work,
                                  double accuracy, void *x, const mpk_solve_info *before,
                                  mpk_solve_info *info) {

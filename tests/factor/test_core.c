@@ -220,8 +220,8 @@ static int rank_of(int n, const int *a) {
     return rank;
 }
 
-/* Of few integers: sums cancel where the numbers are 1 and -1, and a core that lacks a row of A then
- * passes for all of it. */
+/* Of few integers: sums cancel where the numbers are 1 and -1, and a core that lacks a row of A
+ * then passes for all of it. */
 static void test_integers(void **unused) {
     (void)unused;
     enum { N = 22, MATRICES = 400 };

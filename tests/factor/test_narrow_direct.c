@@ -2,22 +2,9 @@
 /* The direct solver with precision = single: solutions as good as those in double with half the
  * memory, verdicts that are never those of single precision, what is learned for later values, what
  * such a factor refuses. */
-#include "core/core.h"
-#include "support.h"
+#include "systems.h"
 
 #include <stdbool.h>
-
-/* A factor and all that it hangs on. */
-typedef struct system_of {
-    mpk_context *ctx;
-    mpk_problem *problem;
-    mpk_problem_view a;
-    mpk_options o;
-    mpk_analysis *an;
-    mpk_factor *fac;
-    mpk_factor_info info;
-    mpk_status status;
-} system_of;
 
 static mpk_options options_of(mpk_precision precision) {
     mpk_options o;
@@ -26,37 +13,6 @@ static mpk_options options_of(mpk_precision precision) {
     o.threads = 1;
     o.precision = precision;
     return o;
-}
-
-static void factorize(system_of *s) {
-    mpk_problem_view_get(s->problem, &s->a);
-    assert_false(mpk_failed(mpk_analyse(s->ctx, s->problem, &s->o, &s->an)));
-    s->status = mpk_factorize(s->ctx, s->an, NULL, &s->o, &s->fac);
-    assert_false(mpk_failed(s->status));
-    mpk_factor_info_get(s->fac, &s->info);
-}
-
-static system_of of_dense(const dense *m, mpk_options o) {
-    system_of s = {.o = o};
-    assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
-    s.problem = dense_problem(s.ctx, m, 0);
-    factorize(&s);
-    return s;
-}
-
-static system_of of_spec(const char *spec, mpk_options o) {
-    system_of s = {.o = o};
-    assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
-    assert_int_equal(mpk_problem_generate(s.ctx, spec, 7, &s.problem), MPK_OK);
-    factorize(&s);
-    return s;
-}
-
-static void end(system_of *s) {
-    mpk_factor_destroy(&s->fac);
-    mpk_analysis_destroy(&s->an);
-    mpk_problem_destroy(&s->problem);
-    mpk_context_destroy(&s->ctx);
 }
 
 static bool is_single(const system_of *s) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Entries of the inverse against the whole of it: all scalar types, delayed columns, pivots of order
- * 2, fronts of several panels; the same bits for any number of threads; what the check tells; zero
- * pivots, refusals, failures. */
-#include "core/core.h"
-#include "support.h"
+/* Entries of the inverse against the whole of it: all scalar types, delayed columns, pivots of
+ * order 2, fronts of several panels; the same bits for any number of threads; what the check tells;
+ * zero pivots, refusals, failures. */
+#include "systems.h"
 
 #include <stdbool.h>
 
@@ -18,53 +17,12 @@ static double eps_of(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C ? 0x1p-23 : 0x1p-52;
 }
 
-/* A factor and all that it hangs on. */
-typedef struct system_of {
-    mpk_context *ctx;
-    mpk_problem *problem;
-    mpk_problem_view a;
-    mpk_options o;
-    mpk_analysis *an;
-    mpk_factor *fac;
-    mpk_factor_info info;
-} system_of;
-
 static mpk_options options_of(int threads) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
     o.threads = threads;
     return o;
-}
-
-static void factorize(system_of *s) {
-    mpk_problem_view_get(s->problem, &s->a);
-    assert_false(mpk_failed(mpk_analyse(s->ctx, s->problem, &s->o, &s->an)));
-    assert_false(mpk_failed(mpk_factorize(s->ctx, s->an, NULL, &s->o, &s->fac)));
-    mpk_factor_info_get(s->fac, &s->info);
-}
-
-static system_of of_dense(const dense *m, mpk_options o) {
-    system_of s = {.o = o};
-    assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
-    s.problem = dense_problem(s.ctx, m, 0);
-    factorize(&s);
-    return s;
-}
-
-static system_of of_spec(const char *spec, mpk_options o) {
-    system_of s = {.o = o};
-    assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
-    assert_int_equal(mpk_problem_generate(s.ctx, spec, 7, &s.problem), MPK_OK);
-    factorize(&s);
-    return s;
-}
-
-static void end(system_of *s) {
-    mpk_factor_destroy(&s->fac);
-    mpk_analysis_destroy(&s->an);
-    mpk_problem_destroy(&s->problem);
-    mpk_context_destroy(&s->ctx);
 }
 
 static void *select_of(const system_of *s, mpk_selection what, mpk_status expected,
@@ -86,8 +44,8 @@ static void absolute(int n, const double complex *m, const double *x, double *y)
         for (int i = 0; i < n; i++) y[i] += cabs(m[i + (size_t)j * n]) * x[j];
 }
 
-/* Every entry of both selections, within `times` eps of the norm of |Z| |A| |Z|, with A scaled as for
- * its factor: which is what a small change of A's entries makes of Z. */
+/* Every entry of both selections, within `times` eps of the norm of |Z| |A| |Z|, with A scaled as
+ * for its factor: which is what a small change of A's entries makes of Z. */
 static void compare(const system_of *s, const double complex *a, const double complex *z,
                     double times) {
     const int n = s->a.n;

@@ -69,7 +69,8 @@ static void assert_same(mpk_scalar scalar, const void *a, int64_t i, const void 
         fail_msg("%.17g %+.17gi beside %.17g %+.17gi", creal(x), cimag(x), creal(y), cimag(y));
 }
 
-/* All rows and some, in every way that they are asked for. Returns the columns that were delayed. */
+/* All rows and some, in every way that they are asked for. Returns the columns that were
+ * delayed. */
 static int64_t check(const mpk_problem *problem, int threads) {
     mpk_problem_view a;
     mpk_problem_view_get(problem, &a);

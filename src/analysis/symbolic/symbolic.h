@@ -115,8 +115,8 @@ void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m);
 
 /** The graph of an interior with its outer rows as vertices n, n + 1, ..., each joined to the next:
  *  so they are a chain at the end of the elimination tree, in their order, and no row of a column
- *  before them changes. whole [out] empty before; to be freed after a failure, too. Returns MPK_OK |
- *  MPK_ERR_MEMORY, _SIZE. */
+ *  before them changes. whole [out] empty before; to be freed after a failure, too. Returns MPK_OK
+ *  | MPK_ERR_MEMORY, _SIZE. */
 mpk_status mpki_graph_below(mpk_context *ctx, const mpki_graph *graph, const mpki_split *split,
                             mpki_graph *whole);
 

@@ -117,8 +117,8 @@ typedef struct mpki_sparse_sides {
     int64_t ldx;
 } mpki_sparse_sides;
 
-/** What such solves took: visits to nodes, and entries of L that these read, for each vector; and what
- *  a solve of one vector in all rows reads. */
+/** What such solves took: visits to nodes, and entries of L that these read, for each vector; and
+ *  what a solve of one vector in all rows reads. */
 typedef struct mpki_sparse_done {
     int64_t nodes, entries, full;
 } mpki_sparse_done;
@@ -208,8 +208,8 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED: what was asked for is undefined */
     mpk_status (*selected_inverse)(mpk_context *ctx, const mpki_direct *f,
                                    const mpki_selected_wish *wish, mpki_selected_done *done);
-    /** c := -A_21 A_11^-1 A_12 in A's scale, 2 being the tree's outer rows: its lower triangle. NULL,
-     *  and so is the next one: the engine takes no tree with outer rows.
+    /** c := -A_21 A_11^-1 A_12 in A's scale, 2 being the tree's outer rows: its lower triangle.
+     *  NULL, and so is the next one: the engine takes no tree with outer rows.
      *  c [out] outer columns, ldc apart */
     void (*schur)(const mpki_direct *f, void *c, int64_t ldc);
     /** MPKI_CONDENSE: x2 := -A_21 A_11^-1 b. MPKI_EXPAND: x := A_11^-1 (b - A_12 x2). By a solver
@@ -218,9 +218,9 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_CANCELLED */
     mpk_status (*outer)(mpki_direct_solver *s, mpki_outer_part part, int32_t nrhs, const void *b,
                         int64_t ldb, void *x2, int64_t ldx2, void *x, int64_t ldx);
-    /** x := rows of A^-1 b without refinement, visiting what lies between these rows, those of b and
-     *  the roots; the bits of apply() with one vector, for any number of threads. NULL: the engine
-     *  has none.
+    /** x := rows of A^-1 b without refinement, visiting what lies between these rows, those of b
+     *  and the roots; the bits of apply() with one vector, for any number of threads. NULL: the
+     *  engine has none.
      *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED: x is undefined */
     mpk_status (*sparse)(mpk_context *ctx, const mpki_direct *f, int threads,
                          const mpki_sparse_sides *sides, mpki_sparse_done *done);

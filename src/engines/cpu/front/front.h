@@ -100,8 +100,8 @@ static inline int64_t FN(front_ld)(const FN(front) * f, int64_t j) {
 
 /** Try the columns nelim .. w-1 of f, all up to date, one by one against their whole columns
  * (threshold partial pivoting, Duff & Reid 1983): the last resort. root: all must be eliminated;
- * where nothing is left of the fully summed part but entries below it, these are dropped with a zero
- * pivot, and counted as broken. */
+ * where nothing is left of the fully summed part but entries below it, these are dropped with a
+ * zero pivot, and counted as broken. */
 mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int root,
                                mpki_pivots *pivots);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solves with few rows of b and x: which nodes are visited, in which order right-hand sides come, and
- * the memory of that. */
+/* Solves with few rows of b and x: which nodes are visited, in which order right-hand sides come,
+ * and the memory of that. */
 #include "paths.h"
 #include "tuning.h"
 
@@ -67,7 +67,8 @@ static int32_t node_of(const mpki_path_call *c, int32_t row) {
     return c->places->node[c->places->position[row]];
 }
 
-/* The nodes of s->list in postorder: by sorting them, or where they are many by looking through all. */
+/* The nodes of s->list in postorder: by sorting them, or where they are many by looking through
+ * all. */
 static void put_in_order(const mpki_path_call *c, mpki_path_space *s) {
     const int32_t all = c->f->tree.nsuper;
     if (s->count < all / 16) {
@@ -79,8 +80,8 @@ static void put_in_order(const mpki_path_call *c, mpki_path_space *s) {
         if (s->mask[t]) s->list[s->count++] = t;
 }
 
-/* The nodes of a block: those on the paths of its right-hand sides, and where they and the wanted ones
- * lie in its vectors. */
+/* The nodes of a block: those on the paths of its right-hand sides, and where they and the wanted
+ * ones lie in its vectors. */
 static void find_nodes(const mpki_path_call *c, mpki_path_space *s) {
     const mpki_sparse_sides *sides = c->sides;
     const mpki_node *node = c->f->node;

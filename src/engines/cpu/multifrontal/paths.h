@@ -18,8 +18,8 @@ struct mpki_places {
 /** Right-hand sides that are swept together. */
 enum { MPKI_PATHS_BLOCK = 8 };
 
-/** What one worker keeps for its blocks; grows as they need it. Vectors lie one after the other, each
- *  with the eliminated columns of the block's nodes, node by node. */
+/** What one worker keeps for its blocks; grows as they need it. Vectors lie one after the other,
+ *  each with the eliminated columns of the block's nodes, node by node. */
 typedef struct mpki_path_space {
     int nrhs;
     const int64_t *side; /* nrhs: numbers of the right-hand sides */

@@ -8,8 +8,8 @@
  * and every row of R is one of the parent's front, from where Z_RR is copied. E is taken
  * panel by panel, the last one first, as if each were a front of its own. Z of a front is kept as a
  * square with both triangles, as the left factor of a product, until its last child has copied its
- * part. The arithmetic of a front depends on its own data alone, and every sum has its order: so the
- * bits are the same for any number of threads. */
+ * part. The arithmetic of a front depends on its own data alone, and every sum has its order: so
+ * the bits are the same for any number of threads. */
 #include "engines/cpu/isa/cpu.h"
 #include "core/scaled.h"
 #include "front_of_t.h"
@@ -167,8 +167,8 @@ static void gather_parent(selected *q, int32_t s, mpki_pool *pool, int worker) {
 /* ---- a block of columns ---------------------------------------------------------------------- */
 
 /* Columns j0 .. j1-1 of a front, and the rows below them. Right factors are packed in slivers of nc
- * columns (kernels/kernels.h); a sliver is at the same time the left factor of a product, transposed:
- * nc rows, nc apart. */
+ * columns (kernels/kernels.h); a sliver is at the same time the left factor of a product,
+ * transposed: nc rows, nc apart. */
 typedef struct block {
     const selected *q;
     FN(front) f;

@@ -22,7 +22,8 @@ typedef struct mpki_tasks {
 mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int threads,
                             mpki_tasks *tasks);
 /** Who waits for whom from the roots down: the tasks child[ptr[k]] .. child[ptr[k+1]-1] wait for
- *  task k. Both arrays are the caller's to release, also after a failure. MPK_OK | MPK_ERR_MEMORY. */
+ *  task k. Both arrays are the caller's to release, also after a failure. MPK_OK |
+ *  MPK_ERR_MEMORY. */
 mpk_status mpki_tasks_children(mpk_context *ctx, const char *stage, const mpki_tasks *tasks,
                                int32_t **ptr, int32_t **child);
 void mpki_tasks_free(mpk_context *ctx, mpki_tasks *tasks);
