@@ -16,9 +16,9 @@ typedef struct run {
     mpk_analysis *an;
     mpk_factor *fac;
     int32_t count, *variables;
-    char *s; /* count x count */
+    char *s;      /* count x count */
+    bool written; /* where it was to go */
     mpk_factor_info info;
-    mpk_asymmetry asymmetry;
     double read_s, analyse_s, factorize_s;
 } run;
 
@@ -86,14 +86,21 @@ static int from_file(run *r, const char *path) {
 
 static int read_variables(run *r) {
     const char *word = r->args->variables;
-    int code = 0;
-    if (!strncmp(word, "last:", 5))
-        code = from_range(r, word + 5, true);
-    else if (!strncmp(word, "first:", 6))
-        code = from_range(r, word + 6, false);
-    else
-        code = from_file(r, word);
-    return code;
+    if (!strncmp(word, "last:", 5)) return from_range(r, word + 5, true);
+    if (!strncmp(word, "first:", 6)) return from_range(r, word + 6, false);
+    return from_file(r, word);
+}
+
+/* Is S more than anyone expects? At the least its numbers' bytes. */
+static int check_size(const run *r) {
+    const double bytes = (double)r->count * r->count * (double)mpk_scalar_size(r->a.scalar);
+    if (r->args->force || bytes <= CLI_MOST_BYTES) return 0;
+    char why[160];
+    snprintf(why, sizeof why, "S has %d rows and takes at least %.3g GB; --force writes it",
+             r->count, bytes / 1e9);
+    fprintf(stderr, "metapack schur: %s\n", why);
+    cli_print_failure(r->args, MPK_ERR_SIZE, why);
+    return mpk_exit_code(MPK_ERR_SIZE);
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */
@@ -119,26 +126,29 @@ static mpk_status compute(run *r) {
     const char *path = r->args->output ? r->args->output : "-";
     const mpk_status written =
         mpk_rhs_write(r->ctx, path, r->count, r->a.scalar, r->count, r->s, r->count);
-    return mpk_failed(written) ? written : worst;
+    r->written = !mpk_failed(written);
+    return r->written ? worst : written;
 }
 
 /* ---- what is told ---------------------------------------------------------------------------- */
 
-static const char *certified(const run *r) {
-    return r->info.inertia.certified ? "true" : "false";
+static bool has_inertia(const run *r) {
+    return r->a.scalar <= MPK_D || r->a.symmetry == MPK_HERMITIAN;
 }
 
 static void tell_json(const run *r, mpk_status status, FILE *out) {
     const mpk_inertia *in = &r->info.inertia;
     fprintf(out,
             "{ \"schema\": \"metapack-schur/1\", \"version\": \"%s\", \"n\": %d, \"nnz\": %lld, "
-            "\"outer\": %d, \"status\": \"%s\"",
-            mpk_version(), r->a.n, (long long)r->a.nnz, r->count,
-            status == MPK_SINGULAR ? "singular" : "ok");
-    fprintf(out,
-            ", \"inertia\": { \"positive\": %lld, \"negative\": %lld, \"zero\": %lld, "
-            "\"certified\": %s }",
-            (long long)in->positive, (long long)in->negative, (long long)in->zero, certified(r));
+            "\"outer\": %d, \"status\": \"%s\", \"written\": %s",
+            mpk_version(), r->a.n, (long long)r->a.nnz, r->count, mpk_status_name(status),
+            r->written ? "true" : "false");
+    if (has_inertia(r))
+        fprintf(out,
+                ", \"inertia\": { \"positive\": %lld, \"negative\": %lld, \"zero\": %lld, "
+                "\"certified\": %s }",
+                (long long)in->positive, (long long)in->negative, (long long)in->zero,
+                in->certified ? "true" : "false");
     fprintf(out,
             ", \"time_s\": { \"read\": %.6f, \"analyse\": %.6f, \"factorize\": %.6f }, "
             "\"factor\": { \"nnz\": %lld, \"flops\": %.6g, \"bytes\": %lld } }\n",
@@ -149,7 +159,7 @@ static void tell_json(const run *r, mpk_status status, FILE *out) {
 static void tell(const run *r, mpk_status status, bool there) {
     const mpk_inertia *in = &r->info.inertia;
     const bool piped = !r->args->output || !strcmp(r->args->output, "-");
-    const bool counted = r->a.scalar <= MPK_D || r->a.symmetry == MPK_HERMITIAN;
+    const bool counted = has_inertia(r);
     if (r->args->json) {
         if (there) tell_json(r, status, piped ? stderr : stdout);
         return;
@@ -161,6 +171,9 @@ static void tell(const run *r, mpk_status status, bool there) {
             fprintf(stderr, ": %lld positive, %lld negative, %lld zero eigenvalues%s",
                     (long long)in->positive, (long long)in->negative, (long long)in->zero,
                     in->certified ? ", certified" : "");
+        if (r->info.asymmetry.pairs > 0)
+            fprintf(stderr, "\nthe triangles of A differ in %lld pairs: S is that of their mean",
+                    (long long)r->info.asymmetry.pairs);
         fprintf(stderr, "\nanalysed in %.3g s, factorized in %.3g s\n", r->analyse_s,
                 r->factorize_s);
     }
@@ -184,12 +197,15 @@ static int work(run *r) {
     cli_progress_begin(&progress, r->ctx, r->args->progress);
     const double start_s = cli_now_s();
     mpk_status status =
-        r->args->generate
-            ? mpk_problem_generate(r->ctx, r->args->generate, r->args->options.seed, &r->problem)
-            : mpk_problem_read(r->ctx, r->args->words[0], &r->problem);
+        mpk_context_set_symmetry_tolerance(r->ctx, r->args->options.symmetry_tolerance);
+    if (!mpk_failed(status))
+        status = r->args->generate ? mpk_problem_generate(r->ctx, r->args->generate,
+                                                          r->args->options.seed, &r->problem)
+                                   : mpk_problem_read(r->ctx, r->args->words[0], &r->problem);
     r->read_s = cli_now_s() - start_s;
     mpk_problem_view_get(r->problem, &r->a);
     int code = mpk_failed(status) ? 0 : read_variables(r);
+    if (!code && !mpk_failed(status)) code = check_size(r);
     if (!code && !mpk_failed(status)) status = r->variables ? compute(r) : MPK_ERR_MEMORY;
     if (status) mpk_last_error(r->ctx, NULL, NULL, &said);
     snprintf(text, sizeof text, "%s", said && *said ? said : mpk_status_text(status));
@@ -211,6 +227,9 @@ static int work(run *r) {
 /** metapack schur A --variables WHICH: S = A_22 - A_21 A_11^-1 A_12, and the inertia of A_11. */
 int cmd_schur(cli_args *args) {
     mpk_job job = {.goal = MPK_GOAL_FACTORIZE};
+    if (args->options.ordering == MPK_ORDERING_GIVEN)
+        return cli_usage_error(args, "--ordering given is not for schur: mpk_analyse_schur() takes "
+                                     "an order of yours, in C and Python");
     int code = cli_matrix(args, &job);
     if (code) return code;
     if (!args->variables)

@@ -38,8 +38,8 @@ _metapack_options() # COMMAND -> its options
                 --model-threads --accuracy --pivot-threshold --zero-tolerance --static-shift
                 --symmetry-tolerance --seed' ;;
         schur)
-            echo '--generate --variables --output --device --threads --memory-limit --json
-                --quiet --progress --help --ordering --matching --scaling --model-threads
+            echo '--generate --variables --output --device --threads --memory-limit --force
+                --json --quiet --progress --help --ordering --matching --scaling --model-threads
                 --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
                 --seed' ;;
         info)

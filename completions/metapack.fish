@@ -34,7 +34,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inver
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur stats' -l memory-limit -x -d 'most memory of a factorization, on blocks also of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse info' -l plot -r -F -d 'draw patterns and times'
 complete -c metapack -n '__fish_seen_subcommand_from stats' -l plot -r -F -d 'draw blocks and level sets'
-complete -c metapack -n '__fish_seen_subcommand_from solve inertia inverse generate convert' -l force -d 'write more than 1 GB, and to a disk that is too full'
+complete -c metapack -n '__fish_seen_subcommand_from solve inertia inverse schur generate convert' -l force -d 'write more than 1 GB, and to a disk that is too full'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur info generate stats convert bench devices accelerators ipopt-env petsc-env' -l json -d 'one JSON object on standard output'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur info generate stats convert synthesize ipopt-env petsc-env' -l quiet -s q -d 'no report'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur info generate stats convert' -l progress -d 'show progress from the start'

@@ -195,6 +195,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
                 '--threads=[threads at work]:N:'
                 '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
+                '--force[write more than 1 GB, and to a disk that is too full]'
                 '--json[one JSON object on standard output]'
                 '--quiet[no report]'
                 '-q[no report]'

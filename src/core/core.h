@@ -8,8 +8,8 @@
 
 /* ---- memory: every byte of the library passes here; sizes are checked products -------------- */
 
-/** count * size bytes aligned to 64, or NULL with MPK_ERR_MEMORY / _SIZE recorded under `stage`.
- *  A zero product gives a valid pointer. Thread-safe. Freed with mpki_release(). */
+/** count * size bytes aligned to 64, or NULL with MPK_ERR_MEMORY / _SIZE recorded under `stage`;
+ *  stage NULL: nothing is recorded, since another thread may be in a call of that context. A zero product gives a valid pointer. Thread-safe. Freed with mpki_release(). */
 void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size);
 /** The same, zeroed. */
 void *mpki_calloc(mpk_context *ctx, const char *stage, int64_t count, size_t size);

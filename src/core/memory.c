@@ -136,15 +136,18 @@ void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size
     size_t bytes;
     if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ||
         bytes > (size_t)PTRDIFF_MAX - 2 * ALIGN) {
-        mpki_error(ctx, MPK_ERR_SIZE, stage, count, "%lld entries of %zu bytes do not fit",
-                   (long long)count, size);
+        if (stage)
+            mpki_error(ctx, MPK_ERR_SIZE, stage, count, "%lld entries of %zu bytes do not fit",
+                       (long long)count, size);
         return NULL;
     }
     size_t whole = kept_size(bytes + ALIGN);
     const int64_t bound = atomic_load(&ctx->bound_bytes);
     if (bound > 0 && atomic_load(&ctx->now_bytes) + (int64_t)whole > bound) {
-        mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes,
-                   "%zu bytes more are needed, and that is more than memory_limit allows", bytes);
+        if (stage)
+            mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes,
+                       "%zu bytes more are needed, and that is more than memory_limit allows",
+                       bytes);
         return NULL;
     }
     header *block = take_kept(ctx, whole);
@@ -154,7 +157,9 @@ void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size
     }
     block = ctx->allocator.alloc(ctx->allocator.user, whole);
     if (!block) {
-        mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes, "cannot allocate %zu bytes", bytes);
+        if (stage)
+            mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes, "cannot allocate %zu bytes",
+                       bytes);
         return NULL;
     }
     block->size = whole;

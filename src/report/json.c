@@ -314,17 +314,6 @@ static void write_times(object *top, const mpk_run *run) {
     close_object(&o);
 }
 
-static const char *unfit_word(mpk_unfit unfit) {
-    static const char *const words[] = {[MPK_FIT] = "",
-                                        [MPK_UNFIT_PIVOTS] = "pivots",
-                                        [MPK_UNFIT_RANGE] = "range",
-                                        [MPK_UNFIT_GROWTH] = "growth",
-                                        [MPK_UNFIT_CONDITION] = "condition",
-                                        [MPK_UNFIT_PATTERN] = "pattern",
-                                        [MPK_UNFIT_BEFORE] = "before"};
-    return unfit <= MPK_UNFIT_BEFORE ? words[unfit] : "unknown";
-}
-
 /* What the factorization did, or what the analysis predicts of it. */
 static void write_factor(object *top, const mpk_run *run) {
     const mpk_factor_info *f = &run->factor;
@@ -340,7 +329,7 @@ static void write_factor(object *top, const mpk_run *run) {
         integer(&o, "two_by_two", f->two_by_two);
         real(&o, "growth", "%.6g", f->growth);
         text(&o, "precision", mpk_option_word("precision", (int)f->precision));
-        if (f->unfit > MPK_FIT) text(&o, "unfit", unfit_word(f->unfit));
+        if (mpki_unfit(f->unfit).word) text(&o, "unfit", mpki_unfit(f->unfit).word);
     } else if (run->estimate.device_free_bytes > 0) {
         if (run->estimate.device_bytes >= 0)
             integer(&o, "device_bytes", run->estimate.device_bytes);

@@ -43,7 +43,9 @@ typedef struct phase {
     double time_s;
 } phase;
 
-static int list_phases(const mpk_run *run, phase phases[6]) {
+enum { PHASES = 7 /* at most */ };
+
+static int list_phases(const mpk_run *run, phase phases[PHASES]) {
     const mpk_analysis_info *a = &run->analysis;
     int count = 0;
     phases[count++] = (phase){"read", "#93a1af", run->time_read_s};
@@ -55,7 +57,7 @@ static int list_phases(const mpk_run *run, phase phases[6]) {
         phases[count++] = (phase){"symbolic", "#a8578f", rest};
     }
     if (run->have_factor) phases[count++] = (phase){"factorize", "#2a5a9f", run->factor.time_s};
-    if (run->have_selected) phases[count++] = (phase){"inverse", "#3b9a86", run->selected.time_s};
+    if (run->have_selected) phases[count++] = (phase){"inverse", "#7a6fb0", run->selected.time_s};
     if (run->have_solve) phases[count++] = (phase){"solve", "#3b9a86", run->solve.time_s};
     for (int k = 0; k < count; k++)
         if (!(phases[k].time_s >= 0) || !isfinite(phases[k].time_s)) phases[k].time_s = 0;
@@ -73,7 +75,7 @@ static const char *show_time(char *out, double time_s) {
 }
 
 static void put_times(mpki_buffer *out, const mpk_run *run) {
-    phase phases[6];
+    phase phases[PHASES];
     int count = list_phases(run, phases);
     double total = 0, x = MARGIN, length = WIDTH - 2 * MARGIN;
     char shown[MPKI_UNIT_MAX], label[2 * MPKI_UNIT_MAX];

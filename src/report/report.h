@@ -37,6 +37,12 @@ void mpki_line(mpki_buffer *out, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /** Bytes of the well-formed UTF-8 sequence at s (zero-terminated text), 0 if there is none. */
 int mpki_utf8_length(const unsigned char *s);
+/** Why a factor is not in single precision: the word of JSON, and what the text says. NULL, NULL
+ *  of MPK_FIT, and of a number that is none of the enumeration. */
+typedef struct mpki_unfit_text {
+    const char *word, *why;
+} mpki_unfit_text;
+mpki_unfit_text mpki_unfit(mpk_unfit unfit);
 
 /* ---- numbers for people -------------------------------------------------------------------- */
 

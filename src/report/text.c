@@ -127,19 +127,24 @@ static void write_estimate(const mpk_estimate *e, mpki_buffer *out) {
                   mpki_show_bytes(x, (double)e->device_delayed_bytes));
 }
 
+mpki_unfit_text mpki_unfit(mpk_unfit unfit) {
+    static const mpki_unfit_text texts[] = {
+        [MPK_UNFIT_PIVOTS] = {"pivots", "zero or replaced pivots"},
+        [MPK_UNFIT_RANGE] = {"range", "numbers were too large for it"},
+        [MPK_UNFIT_GROWTH] = {"growth", "pivots grew too much"},
+        [MPK_UNFIT_CONDITION] = {"condition", "a trial system was not refined to double precision"},
+        [MPK_UNFIT_PATTERN] = {"pattern", "the matrix is structurally singular"},
+        [MPK_UNFIT_BEFORE] = {"before", "older values were against it"}};
+    return (size_t)unfit < sizeof texts / sizeof *texts ? texts[unfit] : texts[MPK_FIT];
+}
+
 /* Of a direct factor for which single precision was asked. */
 static void write_precision(const mpk_factor_info *f, mpki_buffer *out) {
-    static const char *const why[] = {[MPK_UNFIT_PIVOTS] = "zero or replaced pivots",
-                                      [MPK_UNFIT_RANGE] = "numbers were too large for it",
-                                      [MPK_UNFIT_GROWTH] = "pivots grew too much",
-                                      [MPK_UNFIT_CONDITION] =
-                                          "a trial system was not refined to double precision",
-                                      [MPK_UNFIT_PATTERN] = "the matrix is structurally singular",
-                                      [MPK_UNFIT_BEFORE] = "older values were against it"};
+    const char *why = mpki_unfit(f->unfit).why;
     if (f->precision == MPK_PRECISION_SINGLE)
         mpki_line(out, "", "in single precision: solves are refined, the inertia is not certified");
-    else if (f->unfit > MPK_FIT && f->unfit <= MPK_UNFIT_BEFORE)
-        mpki_line(out, "", "in double precision: single did not do, %s", why[f->unfit]);
+    else if (why)
+        mpki_line(out, "", "in double precision: single did not do, %s", why);
 }
 
 static void write_factor(const mpk_report *report, mpki_buffer *out) {

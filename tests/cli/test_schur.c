@@ -99,7 +99,7 @@ static void none(void **state) {
     RUN(&o, NULL, "schur", "a.mtx", "--variables", "last:1", "-o", "s.mtx", "--json");
     assert_code(&o, 3);
     assert_true(json_valid(o.out));
-    assert_has(o.out, "\"status\": \"singular\"");
+    assert_has(o.out, "\"status\": \"singular\", \"written\": false");
     assert_has(o.err, "there is no Schur complement");
     assert_int_equal(access("s.mtx", F_OK), -1);
     RUN(&o, NULL, "schur", "a.mtx", "--variables", "first:1", "-o", "s.mtx");
@@ -107,11 +107,42 @@ static void none(void **state) {
     assert_string_equal(o.out, "1 0 0\n");
 }
 
+/* What is said of it: pivots that were replaced, triangles that differ, no inertia. */
+static void told(void **state) {
+    (void)state;
+    write_text("a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n2 2 5\n");
+    RUN(&o, NULL, "schur", "a.mtx", "--variables", "last:1", "--static-shift", "1e-3", "-o",
+        "s.mtx", "--json");
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"status\": \"perturbed\", \"written\": true");
+    write_text("b.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n"
+                        "1 2 1.0000000001\n2 1 1\n2 2 5\n");
+    RUN(&o, NULL, "schur", "b.mtx", "--variables", "last:1", "--symmetry-tolerance", "0");
+    assert_code(&o, 2);
+    RUN(&o, NULL, "schur", "b.mtx", "--variables", "last:1", "--symmetry-tolerance", "1e-6");
+    assert_code(&o, 0);
+    assert_has(o.err, "the triangles of A differ in 1 pairs");
+    write_text("c.mtx", "%%MatrixMarket matrix coordinate complex symmetric\n2 2 3\n1 1 2 1\n"
+                        "2 1 1 0\n2 2 5 0\n");
+    RUN(&o, NULL, "schur", "c.mtx", "--variables", "last:1", "-o", "s.mtx", "--json");
+    assert_code(&o, 0);
+    assert_null(strstr(o.out, "inertia"));
+    write_text("a.mtx", THREE);
+    RUN(&o, NULL, "schur", "a.mtx", "--variables", "last:1", "--ordering", "given");
+    assert_code(&o, 1);
+    assert_has(o.err, "is not for schur");
+    RUN(&o, NULL, "schur", "--generate", "quasi-definite 120", "--variables", "last:20000", "-o",
+        "s.npy");
+    assert_code(&o, 2);
+    assert_has(o.err, "--force writes it");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(complements, empty_folder),
         cmocka_unit_test_teardown(refused, empty_folder),
         cmocka_unit_test_teardown(none, empty_folder),
+        cmocka_unit_test_teardown(told, empty_folder),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -163,6 +163,27 @@ static void tiny_times(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* All phases that there are, as a caller's own run may have them. */
+static void all_phases(void **state) {
+    (void)state;
+    mpk_context *ctx = new_context();
+    mpk_run run = small_run();
+    run.analysis.time_match_s = run.analysis.time_order_s = 1e-3, run.analysis.time_s = 4e-3;
+    run.have_selected = run.have_solve = 1;
+    run.selected.time_s = run.solve.time_s = run.factor.time_s = run.time_read_s = 1e-3;
+    assert_int_equal(plot_run(ctx, &run, &analysis, path), MPK_OK);
+    char *svg = slurp(path);
+    static const char *const names[] = {"read",      "match",   "order", "symbolic",
+                                        "factorize", "inverse", "solve"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char text[20];
+        snprintf(text, sizeof text, ">%s<", names[k]);
+        assert_true(occurrences(svg, text) >= 1);
+    }
+    free(svg);
+    mpk_context_destroy(&ctx);
+}
+
 static void matrix_alone(void **state) {
     (void)state;
     mpk_context *ctx = new_context();
@@ -229,8 +250,9 @@ static int leave(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_panels), cmocka_unit_test(tiny_times), cmocka_unit_test(residuals),
-        cmocka_unit_test(matrix_alone), cmocka_unit_test(no_file),    cmocka_unit_test(no_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(three_panels), cmocka_unit_test(tiny_times),
+                                       cmocka_unit_test(residuals),    cmocka_unit_test(all_phases),
+                                       cmocka_unit_test(matrix_alone), cmocka_unit_test(no_file),
+                                       cmocka_unit_test(no_memory)};
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -468,6 +468,14 @@ static void test_memory(void **unused) {
     static double x[3 * 20];
     const int32_t row[] = {3, 200, 17};
     fac = factorize(problem, 1, &an);
+    /* asked by another context: the factor's own hears nothing of it */
+    f.calls = 0, f.fail_at = 1;
+    assert_int_equal(mpk_solve_sparse(others, fac, 20, s.ptr, s.row, s.value, 3, row,
+                                      MPK_SPARSE_BARE, x, 3, NULL),
+                     MPK_ERR_MEMORY);
+    assert_true(f.calls > 0);
+    assert_int_equal(mpki_failed(ctx), MPK_OK);
+    f.fail_at = -1;
     for (int check = 0; check < 3; check++)
         for (int64_t k = 1;; k++) {
             assert_true(mpk_refactorize(ctx, NULL, NULL, fac) >= 0); /* forgets the places */

@@ -23,12 +23,12 @@ void mpki_places_free(mpki_direct *f) {
 
 static void make_places(mpki_direct *f) {
     const int32_t n = f->tree.n;
-    mpki_places *p = MPKI_ZNEW(f->ctx, STAGE, 1, mpki_places);
+    mpki_places *p = MPKI_ZNEW(f->ctx, NULL, 1, mpki_places);
     if (!p) return;
     f->places = p;
-    p->node = MPKI_NEW(f->ctx, STAGE, n, int32_t);
-    p->place = MPKI_NEW(f->ctx, STAGE, n, int32_t);
-    p->position = MPKI_NEW(f->ctx, STAGE, n, int32_t);
+    p->node = MPKI_NEW(f->ctx, NULL, n, int32_t);
+    p->place = MPKI_NEW(f->ctx, NULL, n, int32_t);
+    p->position = MPKI_NEW(f->ctx, NULL, n, int32_t);
     if (!p->node || !p->place || !p->position) {
         mpki_places_free(f);
         return;
@@ -43,7 +43,8 @@ static void make_places(mpki_direct *f) {
     for (int32_t k = 0; k < n; k++) p->position[f->tree.perm[k]] = k;
 }
 
-/* Made by the first call that asks, for all that come. NULL: no memory */
+/* Made by the first call that asks, for all that come, in memory of the factor. NULL: none is left,
+ * recorded in ctx alone: the factor's context may be in a call of another thread. */
 static const mpki_places *places_of(mpk_context *ctx, const mpki_direct *f) {
     mpki_direct *own = (mpki_direct *)(uintptr_t)f; /* what is made is no other for who asks */
     /* half made by a thread that a fork has left behind: of no use */

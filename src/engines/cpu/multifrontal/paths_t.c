@@ -2,6 +2,7 @@
 /* The sweeps over the paths of one block of right-hand sides. Each vector is swept as if it were
  * alone, with the sums of a solve that visits all nodes; together they read a node once. */
 #include "node_t.h"
+#include "pair_t.h"
 #include "paths.h"
 
 #include <string.h>
@@ -11,8 +12,7 @@ static int64_t place_of(const mpki_path_call *c, const mpki_path_space *s, int32
     return s->y_at[c->places->node[position]] + c->places->place[position];
 }
 
-static T *vector(const mpki_path_space *s, void *all, int64_t length, int r) {
-    (void)s;
+static T *vector(void *all, int64_t length, int r) {
     return (T *)all + r * length;
 }
 
@@ -22,7 +22,7 @@ static void take(const mpki_path_call *c, const mpki_path_space *s) {
     const T *b = sides->bval;
     memset(s->y, 0, (size_t)(s->nrhs * s->ny) * sizeof(T));
     for (int r = 0; r < s->nrhs; r++) {
-        T *y = vector(s, s->y, s->ny, r);
+        T *y = vector(s->y, s->ny, r);
         for (int64_t k = sides->bptr[s->side[r]]; k < sides->bptr[s->side[r] + 1]; k++)
             y[place_of(c, s, c->places->position[sides->brow[k]])] +=
                 b[k] * (R)c->f->scale[sides->brow[k]];
@@ -32,7 +32,7 @@ static void take(const mpki_path_call *c, const mpki_path_space *s) {
 static void give(const mpki_path_call *c, const mpki_path_space *s) {
     const mpki_sparse_sides *sides = c->sides;
     for (int r = 0; r < s->nrhs; r++) {
-        const T *y = vector(s, s->y, s->ny, r);
+        const T *y = vector(s->y, s->ny, r);
         T *x = (T *)sides->x + s->side[r] * sides->ldx;
         for (int32_t i = 0; i < sides->wanted; i++) {
             const int32_t row = sides->row ? sides->row[i] : i;
@@ -57,8 +57,8 @@ static void take_from_children(const mpki_path_call *p, const mpki_path_space *s
         for (; mine < m && rel[mine] < own; mine++) at[late + mine] = place_of(p, s, ridx[mine]);
         for (int r = 0; r < s->nrhs; r++) {
             if (!(s->mask[c] >> r & 1)) continue;
-            const T *u = vector(s, s->u, s->nu, r) + s->u_at[c];
-            T *y = vector(s, s->y, s->ny, r), *v = vector(s, s->v, s->rows, r) + w - own;
+            const T *u = vector(s->u, s->nu, r) + s->u_at[c];
+            T *y = vector(s->y, s->ny, r), *v = vector(s->v, s->rows, r) + w - own;
             for (int32_t i = 0; i < late + mine; i++) y[at[i]] += u[i];
             for (int32_t i = mine; i < m; i++) v[rel[i]] += u[late + i];
         }
@@ -70,33 +70,31 @@ static void forward(const mpki_path_call *c, mpki_path_space *s, const FN(kernel
     const int32_t e = node->nelim;
     const int64_t n = node->nrows;
     for (int r = 0; r < s->nrhs; r++) {
-        T *v = vector(s, s->v, s->rows, r);
+        T *v = vector(s->v, s->rows, r);
         if (s->mask[t] >> r & 1) memset(v + e, 0, (size_t)(n - e) * sizeof(T));
     }
     take_from_children(c, s, t);
     for (int r = 0; r < s->nrhs; r++) {
         if (!(s->mask[t] >> r & 1)) continue;
-        T *v = vector(s, s->v, s->rows, r), *y = vector(s, s->y, s->ny, r) + s->y_at[t];
+        T *v = vector(s->v, s->rows, r), *y = vector(s->y, s->ny, r) + s->y_at[t];
         memcpy(v, y, (size_t)e * sizeof(T));
         FN(node_forward)(k, node, NULL, 0, v);
         memcpy(y, v, (size_t)e * sizeof(T));
-        memcpy(vector(s, s->u, s->nu, r) + s->u_at[t], v + e, (size_t)(n - e) * sizeof(T));
+        memcpy(vector(s->u, s->nu, r) + s->u_at[t], v + e, (size_t)(n - e) * sizeof(T));
         s->nodes++, s->entries += node->nelim * n;
     }
 }
 
-/* y := D^-1 y of the node's columns; as FN(diagonal) */
+/* y := D^-1 y of the node's columns */
 static void diagonal(const mpki_path_call *c, const mpki_path_space *s, int32_t t) {
     const mpki_node *node = &c->f->node[t];
     const int hermitian = c->f->tree.symmetry == MPK_HERMITIAN;
     const T *d = node->dinv;
     for (int r = 0; r < s->nrhs; r++) {
-        T *y = vector(s, s->y, s->ny, r) + s->y_at[t];
+        T *y = vector(s->y, s->ny, r) + s->y_at[t];
         for (int32_t k = 0; k < node->nelim; k++) {
             if (t_abs1(d[2 * k + 1]) > 0) {
-                const T a = y[k], b = y[k + 1], off = d[2 * k + 1];
-                y[k] = t_mul(d[2 * k], a) + t_mul(conj_if(hermitian, off), b);
-                y[k + 1] = t_mul(off, a) + t_mul(d[2 * k + 2], b);
+                times_pair(d + 2 * k, hermitian, &y[k], &y[k + 1]);
                 k++;
             } else {
                 y[k] = t_mul(d[2 * k], y[k]);
@@ -116,7 +114,7 @@ static void backward(const mpki_path_call *c, mpki_path_space *s, const FN(kerne
     for (int32_t i = e; i < w; i++) at[i] = place_of(c, s, node->id[i]);
     for (int64_t i = w; i < n; i++) at[i] = place_of(c, s, ridx[i - w]);
     for (int r = 0; r < s->nrhs; r++) {
-        T *v = vector(s, s->v, s->rows, r), *y = vector(s, s->y, s->ny, r);
+        T *v = vector(s->v, s->rows, r), *y = vector(s->y, s->ny, r);
         memcpy(v, y + s->y_at[t], (size_t)e * sizeof(T));
         for (int64_t i = e; i < n; i++) v[i] = y[at[i]];
         FN(node_backward)(k, node, hermitian, NULL, 0, v);

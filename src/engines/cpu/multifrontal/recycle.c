@@ -6,12 +6,11 @@
 
 enum { SMALL = 1 << 17, MOST = sizeof((mpki_recycler *)0)->spare / sizeof(struct mpki_spare) };
 
-mpk_status mpki_recycler_init(mpk_context *ctx, mpki_recycler *r) {
+mpk_status mpki_recycler_init(mpk_context *ctx, const char *stage, mpki_recycler *r) {
     r->ctx = ctx;
-    r->stage = "factorize";
+    r->stage = stage;
     r->count = 0;
-    if (!mpki_lock_init(&r->lock))
-        return mpki_error(ctx, MPK_ERR_MEMORY, "factorize", -1, "no mutex");
+    if (!mpki_lock_init(&r->lock)) return mpki_error(ctx, MPK_ERR_MEMORY, stage, -1, "no mutex");
     return MPK_OK;
 }
 
@@ -86,7 +85,7 @@ void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
         return block;
     }
     if (s->end - s->next < steps * MPKI_SMALL_STEP) {
-        char *slab = MPKI_NEW(s->ctx, s->stage ? s->stage : "factorize", MPKI_SLAB, char);
+        char *slab = MPKI_NEW(s->ctx, s->stage, MPKI_SLAB, char);
         if (!slab) return NULL;
         *(char **)slab = s->slab;
         s->slab = slab;

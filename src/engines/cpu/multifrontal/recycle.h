@@ -8,7 +8,7 @@
 
 typedef struct mpki_recycler {
     mpk_context *ctx;
-    const char *stage; /* "factorize": that errors name */
+    const char *stage; /* that errors name */
     mpki_lock lock;
     struct mpki_spare {
         void *ptr;
@@ -17,7 +17,7 @@ typedef struct mpki_recycler {
     int count;
 } mpki_recycler;
 
-mpk_status mpki_recycler_init(mpk_context *ctx, mpki_recycler *r);
+mpk_status mpki_recycler_init(mpk_context *ctx, const char *stage, mpki_recycler *r);
 /** `bytes` bytes aligned to 64, not zeroed; NULL on MPK_ERR_MEMORY. Thread-safe. */
 void *mpki_recycler_get(mpki_recycler *r, int64_t bytes);
 /** Give back what get() gave for this many bytes; NULL is fine. Thread-safe. */
@@ -32,7 +32,7 @@ enum { MPKI_SMALL = 4096, MPKI_SMALL_STEP = 64 };
 
 typedef struct mpki_small_blocks {
     mpk_context *ctx;
-    const char *stage; /* NULL: "factorize" */
+    const char *stage; /* that errors name */
     void *free[MPKI_SMALL / MPKI_SMALL_STEP +
                1];           /* by size in steps; a free block begins with the link to the next */
     char *slab, *next, *end; /* a slab begins with the link to the one before */

@@ -14,6 +14,7 @@
 #include "core/scaled.h"
 #include "front_of_t.h"
 #include "multifrontal.h"
+#include "pair_t.h"
 #include "recycle.h"
 #include "tuning.h"
 
@@ -239,10 +240,9 @@ static void pack_right(const block *k) {
         const T *x = k->inv + (int64_t)c * b;
         T *y = k->l + (int64_t)c * b;
         for (int32_t i = 0; i < b; i++) {
-            const T off = d[2 * i + 1];
-            if (i + 1 < b && t_abs1(off) > 0) {
-                y[i] = t_mul(d[2 * i], x[i]) + t_mul(conj_if(hermitian, off), x[i + 1]);
-                y[i + 1] = t_mul(off, x[i]) + t_mul(d[2 * i + 2], x[i + 1]);
+            if (i + 1 < b && t_abs1(d[2 * i + 1]) > 0) {
+                y[i] = x[i], y[i + 1] = x[i + 1];
+                times_pair(d + 2 * i, hermitian, &y[i], &y[i + 1]);
                 i++;
             } else {
                 y[i] = t_mul(d[2 * i], x[i]);
@@ -559,8 +559,7 @@ mpk_status FN(selected_inverse)(mpk_context *ctx, const mpki_direct *f,
                   .hermitian = f->tree.symmetry == MPK_HERMITIAN,
                   .near = mpki_scales_near(f->tree.n, f->scale),
                   .out = out};
-    if (mpk_failed(mpki_recycler_init(ctx, &q.recycler))) return mpki_failed(ctx);
-    q.recycler.stage = STAGE;
+    if (mpk_failed(mpki_recycler_init(ctx, STAGE, &q.recycler))) return mpki_failed(ctx);
     prepare(&q, threads);
     mpki_pool *pool = NULL;
     if (threads > 1 && !mpk_failed(mpki_failed(ctx)) &&

@@ -4,6 +4,7 @@
 #include "engines/cpu/isa/cpu.h"
 #include "multifrontal.h"
 #include "node_t.h"
+#include "pair_t.h"
 #include "tuning.h"
 
 #include <string.h>
@@ -272,11 +273,9 @@ void FN(diagonal)(const mpki_direct *f, int nrhs, void *vy) {
         for (int32_t k = 0; k < node->nelim; k++) {
             T *x1 = y + (int64_t)node->id[k] * nrhs;
             if (t_abs1(d[2 * k + 1]) > 0) {
-                T *x2 = y + (int64_t)node->id[k + 1] * nrhs, off = d[2 * k + 1];
+                T *x2 = y + (int64_t)node->id[k + 1] * nrhs;
                 for (int r = 0; r < nrhs; r++) {
-                    T a = x1[r], b = x2[r];
-                    x1[r] = t_mul(d[2 * k], a) + t_mul(conj_if(hermitian, off), b);
-                    x2[r] = t_mul(off, a) + t_mul(d[2 * k + 2], b);
+                    times_pair(d + 2 * k, hermitian, &x1[r], &x2[r]);
                 }
                 k++;
             } else {

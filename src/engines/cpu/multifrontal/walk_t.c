@@ -364,7 +364,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.stop_flops = stop->flops;
         z.stop_rejected = stop->rejected;
     }
-    if (mpk_failed(mpki_recycler_init(ctx, &z.recycler))) return mpki_failed(ctx);
+    if (mpk_failed(mpki_recycler_init(ctx, "factorize", &z.recycler))) return mpki_failed(ctx);
     const mpki_walk_memory *memory = &f->memory;
     const mpki_tasks *tasks = &memory->tasks;
     const int threads = memory->workers;
@@ -375,7 +375,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
     for (int t = 0; t < threads; t++) {
         z.state[t].pivots.min_d = INFINITY;
         z.state[t].runs = memory->runs[t];
-        z.state[t].small.ctx = ctx;
+        z.state[t].small = (mpki_small_blocks){.ctx = ctx, .stage = "factorize"};
         FN(front_work_set)(&z.works[t], (int64_t)tree->n + tree->outer, memory->space[t]);
     }
     if (threads == 1) {

@@ -11,7 +11,7 @@ static void test_large_blocks(void **unused) {
     mpk_context *ctx = NULL;
     mpki_recycler r;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    assert_int_equal(mpki_recycler_init(ctx, &r), MPK_OK);
+    assert_int_equal(mpki_recycler_init(ctx, "factorize", &r), MPK_OK);
     char *block[COUNT] = {0};
     int64_t bytes[COUNT] = {0}, peak, held = 0, most = 0;
     for (int step = 0; step < 4000; step++) {
@@ -45,7 +45,8 @@ static void test_small_blocks(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    mpki_small_blocks s[2] = {{.ctx = ctx}, {.ctx = ctx}};
+    mpki_small_blocks s[2] = {{.ctx = ctx, .stage = "factorize"},
+                              {.ctx = ctx, .stage = "factorize"}};
     char *block[COUNT] = {0};
     int64_t bytes[COUNT] = {0};
     for (int step = 0; step < 20000; step++) {
@@ -77,11 +78,11 @@ static void test_no_memory(void **unused) {
     mpk_context *ctx = NULL;
     mpki_recycler r;
     assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
-    mpki_small_blocks s = {.ctx = ctx};
+    mpki_small_blocks s = {.ctx = ctx, .stage = "factorize"};
     assert_null(mpki_small_get(&s, 100));
     assert_int_equal(mpk_last_error(ctx, NULL, NULL, NULL), MPK_ERR_MEMORY);
     f.fail_at = f.calls + 1;
-    assert_int_equal(mpki_recycler_init(ctx, &r), MPK_OK);
+    assert_int_equal(mpki_recycler_init(ctx, "factorize", &r), MPK_OK);
     assert_null(mpki_recycler_get(&r, 1 << 20));
     mpki_recycler_free(&r);
     mpk_context_destroy(&ctx);
