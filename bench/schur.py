@@ -46,25 +46,31 @@ def run(program, path, k, which, seconds, timeout):
     return {key: float(value) for key, value in (word.split("=") for word in line.split())}
 
 
+def gives_up(row):
+    """Is there no use in more outer variables?"""
+    return "small" in row.get("failed", "") or "more than" in row.get("failed", "")
+
+
 def measure(options):
     path = os.path.join(options.build, "bench", "schur.jsonl")
     rows = []
     if os.path.exists(path) and not options.fresh:
         rows = [json.loads(line) for line in open(path, encoding="utf-8")]
     known = {(r["name"], r["k"], r["which"]) for r in rows}
+    given_up = {(r["name"], r["k"]) for r in rows if gives_up(r)}
     with open(path, "w" if options.fresh else "a", encoding="utf-8") as out:
         every = list(matrices())
         for name, argument in every[0::3] + every[1::3] + every[2::3]:  # a run that is broken off has some of all
             if not fnmatch.fnmatch(name, options.only):
                 continue
             for k in COUNTS:
-                broken = False
+                broken = (name, k) in given_up
                 for which in SETS:
                     if (name, k, which) in known or broken:
                         continue
                     row = run(os.path.join(options.build, "bench", "schur"), argument, k, which, options.seconds,
                               options.timeout)
-                    broken = "small" in row.get("failed", "") or "more than" in row.get("failed", "")
+                    broken = gives_up(row)
                     row.update(name=name, k=k, which=which)
                     rows.append(row)
                     out.write(json.dumps(row) + "\n")
@@ -96,10 +102,13 @@ def exists(row):
 def report(rows, options):
     good = [r for r in rows if exists(r)]
     none = [r for r in rows if "failed" not in r and not exists(r)]
+    failed = [r for r in rows if "failed" in r and "small" not in r["failed"]]
     names = len({r["name"] for r in good})
+    left = sum(fnmatch.fnmatch(n, options.only) for n, _ in matrices()) - len({r["name"] for r in rows})
     text = ["# The cost of a Schur complement", "",
             f"`bench/schur.py --seconds {options.seconds:g}`, {datetime.date.today()}, {platform.machine()}, one thread of a "
-            f"machine that others use, too; {names} real symmetric matrices, {len(good)} cases.",
+            f"machine that others use, too; {names} real symmetric matrices, {len(good)} cases"
+            + (f"; the run was ended before {left} others." if left else "."),
             "Seconds are the least of several numeric factorizations with known pattern, in turn. *Ratio*: factorization of the "
             "interior, S kept in the factor, over that of the whole matrix by its own best order; *out*: S read out, too.", "",
             "*top* are outer variables that come last in a good order of the whole matrix, as interfaces do; *last* and *random* "
@@ -154,6 +163,9 @@ def report(rows, options):
     if none:
         text += ["", f"In {len(none)} cases there is no S: the interior is singular, structurally or by its values, and the outer rows have "
                  "entries beside its kernel. Matrices whose zero block is cut by the outer variables are like that."]
+    if failed:
+        text += ["", f"{len(failed)} cases have no figure, and no larger ones of theirs were tried: "
+                 + ", ".join(f"{r['name']} {r['which']} {r['k']} ({r['failed']})" for r in failed) + "."]
     with open(options.report, "w", encoding="utf-8") as f:
         f.write("\n".join(text) + "\n")
 

@@ -24,7 +24,9 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+import collection
 import pymetapack
+from page import geometric_mean
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "bench/results/selected.md"
@@ -41,19 +43,10 @@ THRESHOLDS = ("suitesparse_small/blckhole", "helmholtz/bcsst10_shift", "helmholt
 ENTRIES = 40
 
 
-def folder():
-    named = os.environ.get("METAPACK_MATRICES")
-    near = ROOT.parent / "shared/matrices"
-    return Path(named) if named else near if near.exists() else ROOT / "data"
-
-
 def matrices(only):
     """(class, name, function that gives it)"""
-    top = folder()
-    for path in sorted(top.rglob("*.mtx*")):
-        name = str(path.relative_to(top)).split(".mtx")[0]
-        if not name.endswith("_b") and fnmatch.fnmatch(name, only):
-            yield name.split("/")[0], name, lambda path=path: pymetapack.read(str(path))
+    for name, path in collection.files(only):
+        yield name.split("/")[0], name, lambda path=path: pymetapack.read(str(path))
     for spec in GENERATED + tuple(p for p in PEER if " " in p):
         if fnmatch.fnmatch(spec, only):
             yield "generated", spec, lambda spec=spec: pymetapack.generate(spec)
@@ -131,10 +124,6 @@ def by_mumps(program, a, threads, seconds):
         return times[1], times[2], np.fromfile(files[1])
 
 
-def mean(values):
-    return float(np.exp(np.mean(np.log(values))))
-
-
 def show(x):
     return f"{1e3 * x:.1f}" if x < 1 else f"{1e3 * x:.0f}"
 
@@ -158,14 +147,14 @@ def page(found, peers, thresholds, singular, threads):
            f"{processor()}, {pymetapack.build_config()}. Other work ran on the machine. For each the least time of a "
            "factorization with new values, and of the diagonal of the inverse (the entries on A's pattern are computed for its check, and "
            f"take the same). {singular} other matrices have zero pivots, and no inverse.\n")  # fmt: skip
-    yield (f"Where the factorization takes at least 1 ms, which {len(large)} do, the inverse takes **{mean(ratios):.2f} times** that "
+    yield (f"Where the factorization takes at least 1 ms, which {len(large)} do, the inverse takes **{geometric_mean(ratios):.2f} times** that "
            f"(geometric mean), at most {top[2]['ratio']:.2f} times ({top[1]}). Of all {len(found)}, however small: "
-           f"{mean([r['ratio'] for *_, r in found]):.2f}, at most {max(r['ratio'] for *_, r in found):.2f}. A factorization of a nearly singular "
+           f"{geometric_mean([r['ratio'] for *_, r in found]):.2f}, at most {max(r['ratio'] for *_, r in found):.2f}. A factorization of a nearly singular "
            "matrix holds a verdict on its rank, and may take longer than the inverse.\n")  # fmt: skip
     yield "| class | matrices of at least 1 ms | ratio | worst ratio | largest deviation |\n|---|---:|---:|---:|---:|"
     for kind in sorted({kind for kind, *_ in large}):
         mine = [r for k, _, r in large if k == kind]
-        yield (f"| {kind} | {len(mine)} | {mean([r['ratio'] for r in mine]):.2f} | {max(r['ratio'] for r in mine):.2f} | "
+        yield (f"| {kind} | {len(mine)} | {geometric_mean([r['ratio'] for r in mine]):.2f} | {max(r['ratio'] for r in mine):.2f} | "
                f"{max(r['deviation'] for r in mine):.0e} |")  # fmt: skip
     within = [sum(r["largest"] <= times * r["deviation"] for *_, r in found) for times in (1, 10, 100)]
     yield (f"\nBeside solves: {ENTRIES} entries of the diagonal against refined solves with unit vectors. *Median*: of the "

@@ -5,17 +5,20 @@
     python3 bench/single.py [--only GLOB] [--command FILE] [--most SECONDS] [--write]
 
 All real matrices of METAPACK_MATRICES (or ../shared/matrices, or data/), and generated ones, through the
-command, one thread; of each the least times of some pairs of runs. Matrices whose run in double takes
-more than --most (20) seconds are left out. --write: bench/results/single.md.
+command, one thread; of each the least times of some pairs of runs. Where a run in double takes more than
+--most (20) seconds, one in single three times that, or one fails, the page says so. --write: bench/results/single.md.
 """
 
 import argparse
 import fnmatch
 import json
-import os
 import subprocess
-from math import exp, log
+from math import nan
 from pathlib import Path
+from statistics import median
+
+import collection
+from page import geometric_mean
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "bench/results/single.md"
@@ -27,43 +30,36 @@ CLASSES = ((0, 1e7), (1e7, 1e8), (1e8, 1e9), (1e9, 1e10), (1e10, float("inf")))
 MARK = "<!-- figures -->"
 
 
-def folder():
-    named = os.environ.get("METAPACK_MATRICES")
-    near = ROOT.parent / "shared/matrices"
-    return Path(named) if named else near if near.exists() else ROOT / "data"
-
-
 def matrices(only):
     """(name, arguments of the command)"""
-    top = folder()
-    for path in sorted(top.rglob("*.mtx*")):
-        name = str(path.relative_to(top)).split(".mtx")[0]
-        if not name.endswith("_b") and fnmatch.fnmatch(name, only):
-            yield name, [str(path)]
+    for name, path in collection.files(only):
+        yield name, [str(path)]
     for spec in GENERATED:
         if fnmatch.fnmatch(spec, only):
             yield spec, ["--generate", spec]
 
 
 def run(command, arguments, precision, most):
-    """What the command tells; None: it took too long, or failed."""
+    """What the command tells, or in a word why it tells nothing."""
     line = [command, "solve", *arguments, "--method", "ldlt", "--threads", "1",
             "--precision", precision, "--json"]  # fmt: skip
     try:
         told = json.loads(subprocess.run(line, capture_output=True, timeout=most).stdout)
-    except (subprocess.TimeoutExpired, ValueError):
-        return None
-    return told if "factor" in told and "backward_error" in told else None
+    except subprocess.TimeoutExpired:
+        return "late"
+    except ValueError:
+        return "failed"
+    return told if "factor" in told and "backward_error" in told else told.get("status", "failed")
 
 
 def measure(command, arguments, most):
-    """The last run of each, with the least times of all."""
+    """The last run of each, with the least times of all; or what failed, and how."""
     best = [None, None]
     for pairs in range(1, 6):
         for k, precision in enumerate(("double", "single")):
             told = run(command, arguments, precision, most if k == 0 else 3 * most)
-            if not told:
-                return None
+            if isinstance(told, str):
+                return f"{precision}: {told}"
             if best[k]:
                 for part in ("factorize", "solve"):
                     told["time_s"][part] = min(told["time_s"][part], best[k]["time_s"][part])
@@ -95,17 +91,7 @@ def row_of(name, double, single):
     }  # fmt: skip
 
 
-def mean(values):
-    values = list(values)
-    return exp(sum(log(v) for v in values) / len(values)) if values else float("nan")
-
-
-def median(values):
-    values = sorted(values)
-    return values[len(values) // 2] if values else float("nan")
-
-
-def summary(rows):
+def summary(rows, failed):
     regular = [r for r in rows if r["regular"]]
     stays = [r for r in regular if r["single"]]
     good = [r for r in stays if r["omega"][1] <= 1e-14]
@@ -116,9 +102,10 @@ def summary(rows):
            f"with ω ≤ 1e-14: {len(good)}. Of the {len(rows) - len(regular)} with zero pivots "
            f"{sum(r['single'] for r in rows if not r['regular'])}.")  # fmt: skip
     yield f"- *Another status than in double:* {', '.join(wrong) or 'none'}."
-    yield (f"- *Bytes of the factor,* single / double: median {median(r['bytes'] for r in stays):.2f}, "
-           f"worst {max(r['bytes'] for r in stays):.2f}; above 1e7 operations "
-           f"{median(r['bytes'] for r in large):.2f}, {max((r['bytes'] for r in large), default=0):.2f}.")  # fmt: skip
+    yield f"- *Without figures:* {', '.join(f'{n} ({why})' for n, why in failed.items()) or 'none'}."
+    yield (f"- *Bytes of the factor,* single / double: median {median([r['bytes'] for r in stays] or [nan]):.2f}, "
+           f"worst {max((r['bytes'] for r in stays), default=nan):.2f}; above 1e7 operations "
+           f"{median([r['bytes'] for r in large] or [nan]):.2f}, {max((r['bytes'] for r in large), default=0):.2f}.")  # fmt: skip
     yield ""
     yield "Double / single, geometric means; *least*: the worst row."
     yield ""
@@ -129,10 +116,10 @@ def summary(rows):
         a, b = [r for r in of if r["single"]], [r for r in of if not r["single"]]
         if not a:
             continue
-        times = f"{mean(r['factorize'] for r in b):.2f}" if b else ""
+        times = f"{geometric_mean(r['factorize'] for r in b):.2f}" if b else ""
         yield (f"| {f'{low:.0e} to ' if low else 'below '}{high:.0e} | {len(a)} | "
-               f"{mean(r['factorize'] for r in a):.2f} | {min(r['factorize'] for r in a):.2f} | "
-               f"{mean(r['solve'] for r in a):.2f} | {len(b)} | {times} |"
+               f"{geometric_mean(r['factorize'] for r in a):.2f} | {min(r['factorize'] for r in a):.2f} | "
+               f"{geometric_mean(r['solve'] for r in a):.2f} | {len(b)} | {times} |"
                .replace(" to inf", " and more"))  # fmt: skip
 
 
@@ -154,13 +141,15 @@ def main():
     parser.add_argument("--most", type=float, default=20)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    rows = []
+    rows, failed = [], {}
     for name, arguments in matrices(asked.only):
         found = measure(asked.command, arguments, asked.most)
-        if found:
+        if isinstance(found, str):
+            failed[name] = found
+        else:
             rows.append(row_of(name, *found))
-        print(list(table(rows))[-1] if found else f"{name}: left out", flush=True)
-    text = "\n".join([*summary(rows), "", *table(rows), ""])
+        print(f"{name}: {found}" if name in failed else list(table(rows))[-1], flush=True)
+    text = "\n".join([*summary(rows, failed), "", *table(rows), ""])
     print(text)
     if asked.write:
         head = PAGE.read_text().split(MARK)[0]

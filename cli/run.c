@@ -77,9 +77,8 @@ static void tell(const cli_args *args, const mpk_report *report, mpk_status stat
         const bool result = args->command & (CLI_ANALYSE | CLI_INFO) && !mpk_failed(status);
         FILE *out = result ? cli_result(args) : stderr;
         fputs(mpk_report_text(report), out);
-        cli_args told = *args;
-        if (args->command == CLI_INVERSE && !run->have_selected) told.output = NULL;
-        if (!mpk_failed(status)) cli_tell_written(&told, out);
+        const bool nothing = args->command == CLI_INVERSE && !run->have_selected;
+        if (!mpk_failed(status) && !nothing) cli_tell_written(args, out);
     } else if (mpk_exit_code(status) != 0) {
         if (run && run->message && *run->message) text = run->message;
         const bool more = run && status == MPK_NOT_CONVERGED &&

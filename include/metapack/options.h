@@ -310,9 +310,9 @@ typedef struct mpk_options {
     /** Add this to the diagonal of the scaled matrix, with its sign. From 0 to 1. Default 0. */
     double shift;
     /** Precision in which the factor is stored. double: that of the matrix. single: half the
-     *  memory; the direct solver, on the processor, refines solves to double precision, never
-     *  certifies the inertia, and takes double by itself where single does not do
-     *  (docs/guide/direct.md). Default double. */
+     *  memory of the factor; the direct solver, on the processor, refines solves to double
+     *  precision, never certifies the inertia, and takes double by itself where single does not
+     *  do (docs/guide/direct.md). Default double. */
     mpk_precision precision;
     /** Replace triangular solves by this many Jacobi sweeps, 0: exact solves. From 0 to 10000
      *  sweeps. Default 0. */

@@ -198,9 +198,9 @@ static const mpk_option table[] = {
      "add this to the diagonal of the scaled matrix, with its sign", ""},
     {WORDS(precision, precision_names, MPK_PRECISION_DOUBLE), "",
      AUTO | LDLT | BLOCKS | SIMPLE | DENSE, 0, 0, "precision in which the factor is stored",
-     "double: that of the matrix. single: half the memory; the direct solver, on the processor, "
-     "refines solves to double precision, never certifies the inertia, and takes double by itself "
-     "where single does not do (docs/guide/direct.md)."},
+     "double: that of the matrix. single: half the memory of the factor; the direct solver, on the "
+     "processor, refines solves to double precision, never certifies the inertia, and takes double "
+     "by itself where single does not do (docs/guide/direct.md)."},
     {WHOLE(solve_sweeps, 0, 10000, 0), "sweeps", AUTO | BLOCKS | SSOR, 0, 0,
      "replace triangular solves by this many Jacobi sweeps, 0: exact solves", ""},
     {NUMBER(symmetry_tolerance, -1, 1, -1), "", SPARSE | DENSE, 0, 0,

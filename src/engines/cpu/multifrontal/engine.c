@@ -125,6 +125,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     return mpk_failed(mpki_failed(ctx)) ? mpki_failed(ctx) : status;
 }
 
+/* Without the places of solves along paths, which come when the first of these asks. */
 static int64_t bytes(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const int64_t schur = f->schur ? (mpki_trapezoid(f->tree.outer, f->tree.outer) + 8) * size : 0;
