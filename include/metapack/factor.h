@@ -33,7 +33,7 @@ typedef enum mpk_unfit {
     MPK_UNFIT_PIVOTS = 1,    /**< zero or replaced pivots */
     MPK_UNFIT_RANGE = 2,     /**< entries, or the factor's, were too large for single precision */
     MPK_UNFIT_GROWTH = 3,    /**< pivots became too large */
-    MPK_UNFIT_CONDITION = 4, /**< a trial system was not refined to the accuracy of double */
+    MPK_UNFIT_CONDITION = 4, /**< steps of refinement of a trial system did not become rounding */
     MPK_UNFIT_PATTERN = 5,   /**< A is structurally singular: not tried */
     MPK_UNFIT_BEFORE = 6     /**< older values of this factor did not do: not tried */
 } mpk_unfit;

@@ -54,7 +54,9 @@ MPK_API int mpk_solves(mpk_scalar scalar, double componentwise, double rows);
  *  x       [out] n x nrhs; x == b is allowed, any other overlap is not. b and x may each lie in the
  *                memory of the factor's device
  *  options [in]  those that a solve reads: refine, accuracy, condition, krylov, tolerance,
- *                max_iterations, restart, shadow, seed, threads, memory_limit
+ *                max_iterations, restart, shadow, seed, threads, memory_limit. With a direct factor in
+ *                single precision of a matrix in double at least 10 steps of refinement are allowed,
+ *                and FGMRES follows where these do not reach the accuracy
  *  Returns MPK_OK
  *          | MPK_SINGULAR: A is singular, a vector shows it; x is as good as the info says, and the
  *            system is inconsistent if info.solved is 0

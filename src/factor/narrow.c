@@ -192,36 +192,28 @@ static void trial_side(const mpk_factor *fac, double *b) {
         for (int k = 0; k < parts_of(fac); k++) *b++ = mpki_random_signed(&state) / fac->scale[i];
 }
 
-static mpki_quality measure(mpki_solve_work *work, const void *x) {
-    return MPKI_DISPATCH(work->system.a.scalar, measure)(&work->system, x, work->b, work->r,
-                                                         work->w, work->sums);
-}
-
 mpk_status mpki_narrow_does(mpk_factor *fac, bool *does) {
     enum { STEPS = 10 };
-    static const double ACCURACY = 1e-14, RATE = 0.25, RESIDUAL = 1e-6;
+    static const double ACCURACY = 1e-14, RATE = 0.25, NEXT = 1e-15, RESIDUAL = 1e-6;
     const mpk_analysis *an = fac->an;
-    const size_t bytes = (size_t)an->n * mpk_scalar_size(an->scalar);
+    const size_t size = mpk_scalar_size(an->scalar);
     mpki_solve_work work;
     *does = false;
     mpk_status status = mpki_solve_work_make(fac->ctx, fac, fac->options.threads, 1, &work);
     if (mpk_failed(status)) return status;
-    double *x = work.x;
-    trial_side(fac, work.b);
-    memcpy(x, work.b, bytes);
-    mpki_apply_inverse(&work, x);
-    mpki_quality q = measure(&work, x);
-    bool contracts = true;
-    for (int k = 0; k < STEPS && contracts && !(q.componentwise <= ACCURACY); k++) {
-        const double before = q.componentwise;
-        mpki_apply_inverse(&work, work.r);
-        MPKI_DISPATCH(an->scalar, column_add)(an->n, -q.exponent, work.r, x);
-        q = measure(&work, x);
-        contracts =
-            isfinite(before) && (q.componentwise <= RATE * before || q.componentwise <= ACCURACY);
+    void *x = mpki_alloc(fac->ctx, STAGE, an->n, size);
+    if (x) {
+        trial_side(fac, work.b);
+        memcpy(x, work.b, (size_t)an->n * size);
+        mpki_apply_inverse(&work, x);
+        mpki_quality q =
+            MPKI_DISPATCH(an->scalar, measure)(&work.system, x, work.b, work.r, work.w, work.sums);
+        const mpki_contraction c =
+            MPKI_DISPATCH(an->scalar, refine_narrow)(&work, STEPS, ACCURACY, RATE, x, &q);
+        /* the last: beside a vector of the kernel b would not count */
+        *does = c.held && c.next <= NEXT && q.componentwise <= ACCURACY && q.rows <= RESIDUAL;
     }
-    /* beside a vector of the kernel b would not count */
-    *does = q.componentwise <= ACCURACY && q.rows <= RESIDUAL;
+    mpki_release(fac->ctx, x);
     mpki_solve_work_free(fac->ctx, &work);
     return mpki_failed(fac->ctx);
 }

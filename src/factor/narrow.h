@@ -17,8 +17,9 @@ mpk_status mpki_narrow_refused(mpk_context *ctx);
  *  MPK_ERR_NUMERIC where an entry is too large for it, recorded. */
 void *mpki_narrow_values(mpk_factor *fac);
 
-/** Does refinement of a trial system reach the accuracy of rounding, each step with a quarter of
- *  the error before? *does [out]. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+/** Does refinement of a trial system reach the accuracy of rounding? Each step changes x, in the
+ *  scaling of the factor, by at most a quarter of what the one before did, the last one by rounding.
+ *  *does [out]. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_narrow_does(mpk_factor *fac, bool *does);
 
 /** mpk_get() of a narrow factor. */

@@ -19,6 +19,14 @@ typedef struct mpki_solve_work {
     mpki_basis *kernel;
 } mpki_solve_work;
 
+/** How a refinement with a factor in single precision went: its steps x := x + d by ||S^-1 d|| over
+ *  ||S^-1 x||, which no scaling of A's rows hides. */
+typedef struct mpki_contraction {
+    int steps;
+    double first, next; /* of the first step taken; of one more, as the last ones go */
+    bool held;          /* each left at most `rate` of the one before, the first of x */
+} mpki_contraction;
+
 /** threads >= 1; columns: most right-hand sides solved at once. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
                                 int32_t columns, mpki_solve_work *work);
@@ -29,15 +37,23 @@ void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work);
 /** x := A^-1 x through the factor, one right-hand side, no refinement */
 void mpki_apply_inverse(mpki_solve_work *work, void *x);
 
+/* clang-format off */
 #define MPKI_REFINE(p)                                                                             \
-    /** x (n) holds a first solution of A x = work->b; refine it, and tell. Where that           \
-     *  does not reach the accuracy, and there is work->kernel, then without the part of         \
-     *  residuals that A's range has not. The best x seen is left. False: it is not              \
-     *  finite. */ \
+    /** x (n) holds a first solution of A x = work->b; refine it, and tell. Where that             \
+     *  does not reach the accuracy, and there is work->kernel, then without the part of           \
+     *  residuals that A's range has not. The best x seen is left. False: it is not                \
+     *  finite. */                                                                                 \
     bool mpki_##p##_refine(mpki_solve_work *work, int steps, double accuracy, void *x,             \
                            mpk_solve_info *info);                                                  \
+    /** The same with a factor in single precision: an answer is not refined while its next step   \
+     *  would change x by more than rounding, whatever its backward error; rows that are resolved  \
+     *  are left out, so that what is left has the range of single precision. *q [inout] as        \
+     *  measured. */                                                                               \
+    mpki_contraction mpki_##p##_refine_narrow(mpki_solve_work *work, int steps, double accuracy,   \
+                                              double rate, void *x, mpki_quality *q);              \
     /** Estimate of ||A^-1||_1 (Hager 1984, Higham 1988). */                                       \
     double mpki_##p##_inverse_norm1(mpki_solve_work *work);
+/* clang-format on */
 MPKI_REFINE(s)
 MPKI_REFINE(d)
 MPKI_REFINE(c)

@@ -67,6 +67,58 @@ static int refine_deflated(mpki_solve_work *work, double accuracy, T *x, mpki_qu
     return step;
 }
 
+/* r_i := 0 where |r_i| is rounding of (|A| |x| + |b|)_i. */
+static void leave_resolved(mpki_solve_work *work, const mpki_quality *q) {
+    T *r = work->r;
+    if (q->exponent != 0) return; /* work->w has nothing of it */
+    for (int32_t i = 0; i < work->system.a.n; i++)
+        if ((double)t_abs(r[i]) <= (double)R_EPS / 2 * work->w[i]) r[i] = t_make(0, 0);
+}
+
+/* Is each row solved, as far as its errors tell? */
+static bool resolved(const mpki_quality *q, double accuracy) {
+    return q->componentwise <= accuracy && !q->missed;
+}
+
+mpki_contraction FN(refine_narrow)(mpki_solve_work *work, int steps, double accuracy, double rate,
+                                   void *vx, mpki_quality *q) {
+    const mpki_system *s = &work->system;
+    const int32_t n = s->a.n;
+    T *x = vx, *best = work->x;
+    mpki_contraction c = {.held = true};
+    double before = 1;  /* x itself */
+    bool apart = false; /* rows that are not resolved, by themselves */
+    while (c.steps < steps && isfinite(q->componentwise)) {
+        const mpki_quality kept = *q;
+        if (apart) leave_resolved(work, q);
+        mpki_apply_inverse(work, work->r);
+        const double d = compare(n, work->m.fac->scale, -q->exponent, work->r, x);
+        const bool less = d <= rate * before;
+        if (!apart) c.held &= less || d <= 4 * (double)R_EPS;
+        memcpy(best, x, (size_t)n * sizeof(T));
+        FN(column_add)(n, -q->exponent, work->r, x);
+        *q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
+        c.steps++;
+        const bool better =
+            q->componentwise < kept.componentwise || (apart && q->componentwise <= accuracy);
+        if (!isfinite(q->componentwise) || ((apart || !less) && !better)) {
+            memcpy(x, best, (size_t)n * sizeof(T));
+            *q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
+            c.steps--;
+            if (apart || c.steps == 0 || resolved(q, accuracy)) break;
+            apart = true;
+            continue;
+        }
+        if (c.steps == 1) c.first = d;
+        if (!apart) c.next = d * fmin(d / before, 1);
+        before = d;
+        if (d > 0 && c.next > (double)R_EPS / 2) continue;
+        if (resolved(q, accuracy)) break;
+        apart = true;
+    }
+    return c;
+}
+
 bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk_solve_info *info) {
     const int32_t n = work->system.a.n;
     T *x = vx, *best = work->x;
@@ -75,6 +127,11 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
     const double unrefined = q.componentwise;
     int step = 0;
     work->correction = 0;
+    if (work->m.fac->narrow) {
+        const mpki_contraction c = FN(refine_narrow)(work, steps, accuracy, 0.5, x, &q);
+        step = c.steps, steps = 0;
+        work->correction = c.first;
+    }
     while (!(q.componentwise <= accuracy) && isfinite(q.componentwise) && step < steps) {
         const mpki_quality kept = q;
         memcpy(best, x, (size_t)n * sizeof(T));

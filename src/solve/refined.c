@@ -80,8 +80,8 @@ static mpk_status iterate_column(const mpki_columns *c, int32_t r, mpki_solve_wo
     work->correction = correction;
     info->unrefined = refined.unrefined;
     info->correction = refined.correction;
-    const int steps = refined.iterations + found.info.krylov.iterations;
-    if (steps > info->iterations) info->iterations = steps;
+    if (refined.iterations > info->iterations) info->iterations = refined.iterations;
+    if (found.info.krylov.iterations > info->krylov.iterations) info->krylov = found.info.krylov;
     return MPK_OK;
 }
 
