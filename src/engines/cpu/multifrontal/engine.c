@@ -24,8 +24,7 @@ static void walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     *m = (mpki_walk_memory){0};
 }
 
-/* f->memory, unless it is left from the last factorization. */
-static mpk_status walk_memory_make(mpki_direct *f, int threads) {
+mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
     mpki_walk_memory *m = &f->memory;
@@ -115,7 +114,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         status = mpki_arena_init(ctx, tree->factor_bytes + 4096, rules->memory_limit, &f->arena);
     }
     f->have_arena |= !mpk_failed(status);
-    if (!mpk_failed(status)) status = walk_memory_make(f, rules->threads);
+    if (!mpk_failed(status)) status = mpki_walk_memory_make(f, rules->threads);
     if (!mpk_failed(status)) {
         status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
         f->nnz = result->nnz;
@@ -189,4 +188,6 @@ const mpki_direct_engine mpki_cpu_direct = {
     .schur = schur,
     .outer = mpki_direct_outer,
     .sparse = mpki_direct_sparse,
+    .save = mpki_direct_save,
+    .load = mpki_direct_load,
 };
