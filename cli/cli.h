@@ -49,7 +49,7 @@ typedef struct cli_args {
     const char *dense;     /* method of a dense solve, "off": none */
     const char *variables; /* of schur */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
-    const char *analysis, *factor, *given_tree, *save, *tree; /* as mpk_job has them */
+    const char *analysis, *factor, *given_tree, *save, *tree;        /* as mpk_job has them */
     const char *strategies, *orderings, *blocks, *levels, *scalar;   /* lists of stats */
     const char *backend;                                             /* of solve */
     const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */

@@ -144,6 +144,11 @@ static mpk_status look_at_asked(const work *w) {
                           "%.300s: a trace is of methods on blocks, and %s has nothing for it%s",
                           w->job->trace, direct ? "the direct solver" : "method none",
                           direct ? "; a plot has the times of its phases" : "");
+    if (!direct && (w->job->tree || (w->job->save && w->job->goal != MPK_GOAL_ANALYSE)))
+        return mpki_error(w->ctx, MPK_ERR_UNSUPPORTED, "options", -1,
+                          "%.300s: only the direct method has a %s to be written",
+                          w->job->tree ? w->job->tree : w->job->save,
+                          w->job->tree ? "tree" : "factor");
     for (int k = 0; (o = mpk_option_at(k)); k++) {
         if (!(w->job->asked >> k & 1)) continue;
         if (!mpki_option_is_read(o, &options, general, why, sizeof why))
@@ -355,15 +360,15 @@ static mpk_status check_method(work *w) {
     if (direct == !mpki_on_blocks(asked) && (direct || in == asked)) return MPK_OK;
     mpk_analysis_destroy(&w->an);
     return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "load", -1,
-                      "%.300s: the analysis is for method %s: --method %s", instead(w->job),
-                      mpk_method_name(in), direct ? "ldlt" : mpk_method_name(in));
+                      "%.300s: the analysis is for method %s, and %s was asked for",
+                      instead(w->job), direct ? "ldlt" : mpk_method_name(in),
+                      mpk_method_name(asked));
 }
 
 static mpk_status find_order(work *w) {
     const mpk_job *job = w->job;
     if (job->given_tree) return analyse_given(w);
-    if (!job->analysis && !job->factor)
-        return mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
+    if (!job->analysis && !job->factor) return mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
     const mpk_status status = mpk_analysis_load(w->ctx, w->problem, instead(job), &w->an);
     return mpk_failed(status) ? status : mpki_worse(status, check_method(w));
 }
@@ -405,9 +410,8 @@ static mpk_status shortest(work *w) {
 /* A factor that nothing is solved with is for the inertia. */
 static mpk_status factorize(work *w) {
     mpki_ask_for_rank(w->ctx, w->job->goal == MPK_GOAL_FACTORIZE);
-    mpk_status status = w->job->factor
-                            ? mpk_factor_load(w->ctx, w->an, w->job->factor, &w->fac)
-                            : mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
+    mpk_status status = w->job->factor ? mpk_factor_load(w->ctx, w->an, w->job->factor, &w->fac)
+                                       : mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
     if (w->job->factor && !mpk_failed(status)) status = mpki_worse(status, check_values(w));
     mpki_ask_for_rank(w->ctx, false);
     if (!mpk_failed(status) && w->job->goal == MPK_GOAL_FACTORIZE)
@@ -662,8 +666,7 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
     const bool direct = job->goal == MPK_GOAL_INVERSE || job->minimum_norm || instead(job) ||
                         (job->goal != MPK_GOAL_ANALYSE && job->save);
-    if (direct && w.options.method == MPK_METHOD_AUTO)
-        w.options.method = MPK_METHOD_LDLT;
+    if (direct && w.options.method == MPK_METHOD_AUTO) w.options.method = MPK_METHOD_LDLT;
     const mpki_engine *engine =
         mpk_failed(status) ? NULL : mpki_engine_of(ctx, NULL, &w.options); /* is it there? */
     if (engine)

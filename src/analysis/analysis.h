@@ -39,8 +39,8 @@ struct mpk_analysis {
     /* shared with the problem */
     mpki_layout *layout;
     mpki_values *values; /* as they were analysed; NULL: the analysis is a factor's own */
-    bool loaded;         /* from a file: those that were analysed are known by their hash alone, and */
-    uint64_t hash;       /* `values` are the problem's that it was loaded with (save.h) */
+    bool loaded;   /* from a file: those that were analysed are known by their hash alone, and */
+    uint64_t hash; /* `values` are the problem's that it was loaded with (save.h) */
     int32_t n;
     int64_t nnz;
     mpk_scalar scalar;

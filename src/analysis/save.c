@@ -33,7 +33,7 @@ typedef struct facts {
     uint64_t pattern, values;
     int64_t ordering, ordered_for, matching, scaling, structural_rank, failing;
     int64_t has_scale, scale_far, has_bare, has_row_of;
-    int64_t nsuper, rows; /* the direct method: supernodes, and rows below them */
+    int64_t nsuper, rows;                /* the direct method: supernodes, and rows below them */
     int64_t nframes, strategy, has_pair; /* on blocks; nframes -1: not on blocks */
 } facts;
 
@@ -53,7 +53,9 @@ static facts facts_of(const mpk_analysis *an) {
         .scalar = an->scalar,
         .symmetry = an->symmetry,
         .pattern = pattern_hash(an->ap, an->ai, an->n, an->nnz),
-        .values = an->loaded ? an->hash : an->values ? mpki_values_hash(an, an->values->ax) : 0,
+        .values = an->loaded   ? an->hash
+                  : an->values ? mpki_values_hash(an, an->values->ax)
+                               : 0,
         .ordering = an->info.ordering,
         .ordered_for = an->info.ordered_for,
         .matching = an->info.matching,
@@ -144,11 +146,11 @@ int mpki_saved_threads(int64_t threads) {
 
 /* Is it of the problem's pattern and kind? */
 static bool check_problem(mpki_archive *a, const facts *f, const mpk_problem *p) {
-    const char *what = f->n != p->n || f->nnz != p->nnz                             ? "pattern"
-                       : f->scalar != (int64_t)p->scalar                            ? "scalar type"
-                       : f->symmetry != (int64_t)p->symmetry                        ? "symmetry"
-                       : f->pattern != pattern_hash(p->ap, p->ai, p->n, p->nnz)     ? "pattern"
-                                                                                    : NULL;
+    const char *what = f->n != p->n || f->nnz != p->nnz                         ? "pattern"
+                       : f->scalar != (int64_t)p->scalar                        ? "scalar type"
+                       : f->symmetry != (int64_t)p->symmetry                    ? "symmetry"
+                       : f->pattern != pattern_hash(p->ap, p->ai, p->n, p->nnz) ? "pattern"
+                                                                                : NULL;
     if (!what) return true;
     a->status = mpki_error(a->ctx, MPK_ERR_ARGUMENT, a->stage, -1,
                            "%.300s: the analysis is of a matrix with another %s", a->path, what);

@@ -68,8 +68,8 @@ mpk_status mpki_tree_read(mpk_context *ctx, const char *path, int32_t n, mpki_tr
     *t = (mpki_tree_file){.perm = MPKI_NEW(ctx, STAGE, n, int32_t),
                           .first = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int32_t),
                           .parent = MPKI_NEW(ctx, STAGE, n, int32_t)};
-    mpk_status status = t->perm && t->first && t->parent ? mpki_stream_open(ctx, path, &stream)
-                                                         : mpki_failed(ctx);
+    mpk_status status =
+        t->perm && t->first && t->parent ? mpki_stream_open(ctx, path, &stream) : mpki_failed(ctx);
     reader r = {.text = {.ctx = ctx, .stream = stream}, .n = n, .t = t};
     if (!mpk_failed(status)) status = take_all(&r);
     mpki_stream_close(&stream);

@@ -162,8 +162,8 @@ static bool check_state(mpki_archive *a, const state *s, const mpk_analysis *an)
         s->wide_for > 1000 || s->core < -1 || s->core > 1 || s->tried < 0 ||
         s->tried > UINT32_MAX || s->tests < 0 || s->tests > 1000)
         return mpki_archive_damaged(a, "what it knows");
-    if (s->vectors < 0 || s->vectors > MPKI_WEAK_MOST || s->weak < 0 ||
-        s->weak > MPKI_WEAK_MOST || s->zeros < -1 || s->zeros > an->n || s->broken != 0)
+    if (s->vectors < 0 || s->vectors > MPKI_WEAK_MOST || s->weak < 0 || s->weak > MPKI_WEAK_MOST ||
+        s->zeros < -1 || s->zeros > an->n || s->broken != 0)
         return mpki_archive_damaged(a, "what it knows of the kernel");
     if (!(s->size > 0 && isfinite(s->size)) || !(s->patience >= 1) || isnan(s->effort) ||
         !(s->raised >= 0 && s->known_raised >= 0))
@@ -176,7 +176,7 @@ static bool check_state(mpki_archive *a, const state *s, const mpk_analysis *an)
 static bool check_told(mpki_archive *a, const told *t, const mpk_analysis *an) {
     const bool counted =
         an->symmetry == MPK_HERMITIAN || an->scalar == MPK_S || an->scalar == MPK_D;
-    const int64_t n = an->n, *const counts[] = {&t->positive,  &t->negative, &t->zero,
+    const int64_t n = an->n, *const counts[] = {&t->positive, &t->negative, &t->zero,
                                                 &t->two_by_two, &t->perturbed};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
         if (*counts[k] < 0 || *counts[k] > n) return mpki_archive_damaged(a, "its inertia");
@@ -209,8 +209,8 @@ static void take_state(mpk_factor *fac, const state *s) {
                                     .tried = (unsigned)s->tried,
                                     .raised = s->known_raised};
     fac->regular = s->regular;
-    fac->certificate = (mpk_certificate){(int)s->certified, (int)s->tests, s->contraction,
-                                         s->miss_bound};
+    fac->certificate =
+        (mpk_certificate){(int)s->certified, (int)s->tests, s->contraction, s->miss_bound};
     atomic_store_explicit(&fac->examined, s->examined, memory_order_release);
 }
 
@@ -335,8 +335,7 @@ static bool get_numbers(mpki_archive *a, mpk_factor *fac) {
     fac->options.threads = mpki_saved_threads(s.threads);
     if (!get_values(a, &s, fac)) return false;
     if (s.vectors) {
-        fac->known.vector =
-            mpki_archive_array(a, s.vectors * an->n, mpk_scalar_size(an->scalar));
+        fac->known.vector = mpki_archive_array(a, s.vectors * an->n, mpk_scalar_size(an->scalar));
         if (!fac->known.vector) return false;
     }
     take_state(fac, &s);
@@ -376,9 +375,9 @@ mpk_status mpk_factor_load(mpk_context *ctx, const mpk_analysis *an, const char 
     if (mpki_archive_get(&a, &saved, 1, sizeof saved)) {
         const bool other = saved.bytes != own.bytes || saved.sum != own.sum;
         if (saved.factor != 1 || other)
-            a.status = mpki_error(ctx, MPK_ERR_ARGUMENT, LOAD, -1, "%.300s: the file holds %s", path,
-                                  saved.factor != 1 ? "an analysis, and no factor"
-                                                    : "a factor of another analysis");
+            a.status = mpki_error(
+                ctx, MPK_ERR_ARGUMENT, LOAD, -1, "%.300s: the file holds %s", path,
+                saved.factor != 1 ? "an analysis, and no factor" : "a factor of another analysis");
     }
     mpki_archive_skip(&a, own.bytes);
     mpk_options_init(&here);
@@ -391,7 +390,8 @@ mpk_status mpk_factor_load(mpk_context *ctx, const mpk_analysis *an, const char 
         else
             a.status = mpki_error(ctx, MPK_ERR_UNSUPPORTED, LOAD, -1,
                                   "%.300s: a factor is loaded for the direct method, on the "
-                                  "processor", path);
+                                  "processor",
+                                  path);
     }
     status = mpki_archive_finish(&a);
     if (mpk_failed(status)) {

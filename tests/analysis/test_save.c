@@ -49,7 +49,8 @@ static void assert_told(const char *what) {
 }
 
 /* x := what one application of a factor makes of a fixed b; D and the order, too. */
-static void *numbers_of(mpk_analysis *an, const mpk_problem *p, const mpk_options *o, size_t *size) {
+static void *numbers_of(mpk_analysis *an, const mpk_problem *p, const mpk_options *o,
+                        size_t *size) {
     mpk_problem_view a;
     mpk_factor *fac = NULL;
     mpk_options options = *o;
@@ -174,9 +175,9 @@ static void test_kinds(void **state) {
     }
     mpk_problem *empty = NULL; /* no rows at all */
     const int64_t none = 0;
-    assert_int_equal(mpk_problem_from_csc(ctx, 0, MPK_D, MPK_SYMMETRIC, MPK_LOWER, &none, NULL,
-                                          NULL, &empty),
-                     MPK_OK);
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, 0, MPK_D, MPK_SYMMETRIC, MPK_LOWER, &none, NULL, NULL, &empty),
+        MPK_OK);
     mpk_options o = options_of(MPK_METHOD_LDLT);
     mpk_analysis *an = analyse(empty, &o);
     assert_int_equal(mpk_analysis_save(ctx, an, path), MPK_OK);
@@ -241,13 +242,13 @@ static void test_another_matrix(void **state) {
     int32_t *ai = malloc((size_t)a.nnz * sizeof *ai);
     memcpy(ai, a.ai, (size_t)a.nnz * sizeof *ai);
     ai[1] = ai[1] == a.n - 1 ? a.n - 2 : a.n - 1; /* one entry elsewhere */
-    assert_int_equal(mpk_problem_from_csc(ctx, a.n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, a.ap, ai, a.ax,
-                                          &same_size),
-                     MPK_OK);
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, a.n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, a.ap, ai, a.ax, &same_size),
+        MPK_OK);
     double *z = calloc((size_t)a.nnz * 2, sizeof *z);
-    assert_int_equal(mpk_problem_from_csc(ctx, a.n, MPK_Z, MPK_SYMMETRIC, MPK_LOWER, a.ap, a.ai, z,
-                                          &complex),
-                     MPK_OK);
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, a.n, MPK_Z, MPK_SYMMETRIC, MPK_LOWER, a.ap, a.ai, z, &complex),
+        MPK_OK);
     mpk_analysis *an = analyse(p, &o);
     assert_int_equal(mpk_analysis_save(ctx, an, path), MPK_OK);
     load(larger, MPK_ERR_ARGUMENT);
@@ -399,11 +400,12 @@ static void test_tree(void **state) {
     mpk_analysis *an = analyse(p, &o), *again = NULL, *chain = NULL, *none = NULL;
     mpk_tree t, u;
     mpk_analysis_tree_get(an, &t);
-    assert_true(t.n == an->n && t.supernodes == an->nsuper && t.perm && t.first[t.supernodes] == t.n);
+    assert_true(t.n == an->n && t.supernodes == an->nsuper && t.perm &&
+                t.first[t.supernodes] == t.n);
     for (int32_t s = 0; s < t.supernodes; s++) /* a parent has the first row below */
         assert_int_equal(t.parent[s] < 0, t.row_first[s] == t.row_first[s + 1]);
-    assert_int_equal(
-        mpk_analyse_tree(ctx, p, &o, t.supernodes, t.perm, t.first, t.parent, &again), MPK_OK);
+    assert_int_equal(mpk_analyse_tree(ctx, p, &o, t.supernodes, t.perm, t.first, t.parent, &again),
+                     MPK_OK);
     mpk_analysis_tree_get(again, &u);
     assert_int_equal(t.supernodes, u.supernodes);
     assert_memory_equal(t.perm, u.perm, (size_t)t.n * sizeof *t.perm);

@@ -241,8 +241,8 @@ static void test_triangles_that_differ(void **state) {
     mpk_problem *p = NULL;
     system_of s = {.o = direct(1)}, t = s;
     assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
-    assert_int_equal(
-        mpk_problem_from_csc(s.ctx, 2, MPK_D, MPK_SYMMETRIC, MPK_FULL, ap, ai, ax, &p), MPK_OK);
+    assert_int_equal(mpk_problem_from_csc(s.ctx, 2, MPK_D, MPK_SYMMETRIC, MPK_FULL, ap, ai, ax, &p),
+                     MPK_OK);
     s.problem = p;
     factorize(&s);
     assert_int_equal(s.info.asymmetry.pairs, 1);
@@ -267,9 +267,9 @@ static void test_own_analysis(void **state) {
         for (int64_t k = a.ap[j]; k < a.ap[j + 1]; k++)
             ax[k] = a.ai[k] == j ? 100 : 0.01 * ((const double *)a.ax)[k];
     mpk_problem *strong = NULL;
-    assert_int_equal(mpk_problem_from_csc(s.ctx, a.n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, a.ap, a.ai,
-                                          ax, &strong),
-                     MPK_OK);
+    assert_int_equal(
+        mpk_problem_from_csc(s.ctx, a.n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, a.ap, a.ai, ax, &strong),
+        MPK_OK);
     mpk_problem_view_get(strong, &s.a);
     assert_int_equal(mpk_analyse(s.ctx, strong, &o, &s.an), MPK_OK);
     s.status = mpk_factorize(s.ctx, s.an, ax, &o, &s.fac);
@@ -296,7 +296,8 @@ static void test_another_process(void **state) {
     if (child == 0) {
         system_of t = {.o = direct(1)};
         void *z;
-        if (mpk_context_create(NULL, &t.ctx) || mpk_problem_generate(t.ctx, "nlpkkt 6", 7, &t.problem))
+        if (mpk_context_create(NULL, &t.ctx) ||
+            mpk_problem_generate(t.ctx, "nlpkkt 6", 7, &t.problem))
             _exit(1);
         mpk_problem_view_get(t.problem, &t.a);
         if (mpk_analysis_load(t.ctx, t.problem, path, &t.an) ||
@@ -454,16 +455,12 @@ static void test_forged(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds),
-                                       cmocka_unit_test(test_problems),
-                                       cmocka_unit_test(test_singular),
-                                       cmocka_unit_test(test_triangles_that_differ),
-                                       cmocka_unit_test(test_own_analysis),
-                                       cmocka_unit_test(test_another_process),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_fresh_analysis),
-                                       cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_damage),
-                                       cmocka_unit_test(test_forged)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),        cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_singular),     cmocka_unit_test(test_triangles_that_differ),
+        cmocka_unit_test(test_own_analysis), cmocka_unit_test(test_another_process),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_fresh_analysis),
+        cmocka_unit_test(test_places),       cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_forged)};
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -198,8 +198,7 @@ static mpk_status find_blocks(mpk_context *ctx, const int64_t *ap, const int32_t
     mpk_status status = mpki_pattern_of_matrix(ctx, an->n, ap, ai, &b->blocking, &b->a);
     if (!mpk_failed(status)) status = mpki_pattern_chain(ctx, &b->a, &b->chain);
     const mpk_method method = an->options.method;
-    if (!mpk_failed(status) &&
-        (method == MPK_METHOD_DIAGONAL || method == MPK_METHOD_BLOCK_JACOBI))
+    if (!mpk_failed(status) && (method == MPK_METHOD_DIAGONAL || method == MPK_METHOD_BLOCK_JACOBI))
         keep_diagonal(&b->a);
     an->info.supernodes = b->blocking.nframes;
     return status;

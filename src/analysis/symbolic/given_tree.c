@@ -49,8 +49,8 @@ mpk_status mpki_tree_restore(mpk_context *ctx, mpk_analysis *an, const char **wh
     if (*why) return MPK_OK;
     mpki_structure_children(an);
     for (int32_t s = 0; s < ns; s++)
-        an->flops[s] =
-            mpki_front_flops(an->sptr[s + 1] - an->sptr[s], (double)(an->rptr[s + 1] - an->rptr[s]));
+        an->flops[s] = mpki_front_flops(an->sptr[s + 1] - an->sptr[s],
+                                        (double)(an->rptr[s + 1] - an->rptr[s]));
     mpk_status status = mpki_symbolic_predict(ctx, an);
     if (!mpk_failed(status)) status = mpki_symbolic_fits(ctx, an);
     if (!mpk_failed(status)) status = mpki_structure_maps(ctx, an);
@@ -77,8 +77,7 @@ typedef struct given {
 } given;
 
 static void given_free(mpk_context *ctx, given *g) {
-    void *const parts[] = {g->of,    g->pre,  g->size, g->parent,
-                           g->child, g->next, g->rptr, g->ridx};
+    void *const parts[] = {g->of, g->pre, g->size, g->parent, g->child, g->next, g->rptr, g->ridx};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
 }
 

@@ -73,6 +73,7 @@ static inline void mpki_node_place(mpki_node *node, size_t size, void *memory) {
 /** Work space of a factorization, and the order of the sweeps: f->memory, unless it is left from
  *  the last one. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_walk_memory_make(mpki_direct *f, int threads);
+void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m);
 /** The slots of mpki_direct_engine. */
 void mpki_direct_save(const mpki_direct *f, mpki_archive *to);
 mpk_status mpki_direct_load(mpki_direct *f, mpki_archive *from, const double *scale, double size,

@@ -185,7 +185,8 @@ static mpk_status node_storage(walk *z, mpki_node *node) {
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);
     mpki_asking asking = {z->f->ctx, "factorize", 0};
-    return mpki_clear_slowly(&asking, node->a, (size_t)((char *)node->d - at)) ? MPK_ERR_CANCELLED : MPK_OK;
+    return mpki_clear_slowly(&asking, node->a, (size_t)((char *)node->d - at)) ? MPK_ERR_CANCELLED
+                                                                               : MPK_OK;
 }
 
 static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s) {
