@@ -116,7 +116,8 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
         if (!fresh) {
             stop.flops = fac->patience * (MPKI_STOP_OLD_TIMES * info->factor_flops +
                                           MPKI_STOP_OLD_ENTRY * (double)info->nnz);
-            stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + MPKI_STOP_OLD_REJECTED));
+            stop.rejected =
+                (int64_t)fmin(fac->patience * (0.5 * info->n + MPKI_STOP_OLD_REJECTED), 9e18);
         }
         const bool may_stop = free_to && !last && (!fresh || !info->matching);
         mpk_status status = mpki_factorize_once(fac, may_stop ? &stop : NULL, result);

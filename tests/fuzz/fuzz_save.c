@@ -22,7 +22,7 @@ typedef struct shop {
 
 /* A matrix with pairs of pivots, and with delayed columns; every method of `how`. */
 static void open_shop(mpk_context *ctx, int how, shop *s) {
-    static const char *const specs[] = {"nlpkkt 1", "lin 3", "random 9 0.5 0.6"};
+    static const char *const specs[] = {"nlpkkt 2", "helmholtz 2d 3 0.3", "random 9 0.5 0.6"};
     mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
     *s = (shop){.file = memfd_create("fuzz", 0)};
