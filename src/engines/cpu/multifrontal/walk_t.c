@@ -181,16 +181,12 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
 /* ---- one node -------------------------------------------------------------------------------- */
 
 static mpk_status node_storage(walk *z, mpki_node *node) {
-    const int64_t w = node->w, size = sizeof(T);
-    const int64_t panel = mpki_trapezoid(node->nrows, w) * size;
-    char *at = mpki_arena_alloc(&z->f->arena, panel + 4 * w * size + w * (int64_t)sizeof(int32_t));
+    char *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(node, sizeof(T)));
     if (!at) return MPK_ERR_MEMORY;
-    node->a = at;
-    node->d = at + panel;
-    node->dinv = at + panel + 2 * w * size;
-    node->id = (int32_t *)(at + panel + 4 * w * size);
+    mpki_node_place(node, sizeof(T), at);
     mpki_asking asking = {z->f->ctx, "factorize", 0};
-    return mpki_clear_slowly(&asking, node->a, (size_t)panel) ? MPK_ERR_CANCELLED : MPK_OK;
+    return mpki_clear_slowly(&asking, node->a, (size_t)((char *)node->d - at)) ? MPK_ERR_CANCELLED
+                                                                               : MPK_OK;
 }
 
 static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s) {
