@@ -178,6 +178,16 @@ def test_factors_outlive_what_they_were_made_by(rng):
     gc.collect()
 
 
+def test_what_is_given_back_is_not_found_any_more(rng):
+    A = sp.csc_matrix(np.tril(regular(rng, 20, np.float64)))
+    _, factors = made(A, True, False, keep=1)
+    factors.of(A.data[None])
+    pool, key, seen = factors._pools[A.dtype], next(iter(factors._known)), []
+    pool.give = lambda factor: seen.append(factors._known.get(key))
+    factors.of(2 * A.data[None])
+    assert seen == [None]
+
+
 def test_threads(rng):
     A = sp.csc_matrix(np.tril(regular(rng, 30, np.float64)))
     _, factors = made(A, True, False, keep=2, threads=1)

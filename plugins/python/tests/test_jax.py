@@ -4,12 +4,13 @@ refused, threads, memory.  Skipped where there is no JAX."""
 
 import gc
 import os
+import runpy
 import threading
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support import symmetric
+from support import ROOT, symmetric
 
 import pymetapack
 
@@ -201,3 +202,7 @@ def test_no_memory_is_lost(rng):
     before = resident()
     steps(1000)
     assert resident() - before < 4e6
+
+
+def test_the_example():
+    runpy.run_path(str(ROOT / "plugins/python/examples/field_likelihood.py"))["main"](30, 400)

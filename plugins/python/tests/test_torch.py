@@ -4,13 +4,14 @@ what is refused, threads, memory.  Skipped where there is no PyTorch."""
 
 import gc
 import os
+import runpy
 import threading
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support import symmetric
+from support import ROOT, symmetric
 
 import pymetapack
 
@@ -260,3 +261,8 @@ def test_no_memory_is_lost(rng):
         before = resident()
         steps(1000)
     assert resident() - before < 4e6
+
+
+@pytest.mark.parametrize("name, arguments", [("qp_layer", (8, 4)), ("topology", (20, 10, 30))])
+def test_the_examples(name, arguments):
+    runpy.run_path(str(ROOT / f"plugins/python/examples/{name}.py"))["main"](*arguments)

@@ -44,10 +44,10 @@ class Layout:
     """
 
     def __init__(self, n: int, rows: Array, cols: Array, lower: Optional[bool], hermitian: bool,
-                 tolerance: float = -1.0) -> None:  # fmt: skip
+                 tolerance: Any = -1.0) -> None:  # fmt: skip
         self.n, self.nnz = n, len(rows)
         self.lower, self.hermitian = lower, hermitian
-        self._tolerance = tolerance
+        self._tolerance = float(tolerance)
         for x, name in ((rows, "row"), (cols, "col")):
             check_range(x, n, name, "the matrix")
         self._given = (rows.astype(np.int32), cols.astype(np.int32))
@@ -160,7 +160,8 @@ class Layout:
         part = self.turn(tangent * self.weight, self.mirrored)
         counts = self.slot >= 0
         result = np.zeros((*tangent.shape[:-1], self.size), tangent.dtype)
-        np.add.at(result, (..., self.slot[counts]), part[..., counts])
+        place: Any = (..., self.slot[counts])
+        np.add.at(result, place, part[..., counts])
         if self.hermitian:
             result[..., self.diagonal] = result[..., self.diagonal].real
         return result
@@ -240,7 +241,7 @@ class Last(threading.local):
     def of(self, n: int, rows: Array, cols: Array, options: dict[str, Any], make: Any) -> Any:
         """``make(A, **options)``, with A in SciPy's COO format, or what it gave the last time."""
         words = sorted(f"{key} {np.asarray(value).tolist()}" for key, value in options.items())
-        key = (words, n, rows, cols)
+        key: tuple[Any, ...] = (words, n, rows, cols)
         old = self._key
         if old is None or not all(np.array_equal(a, b) for a, b in zip(old, key)):
             ones = np.ones(len(rows), np.float32)

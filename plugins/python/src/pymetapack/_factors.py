@@ -34,15 +34,27 @@ class _Pool:
             self.free.append(factor)
 
 
+class _Lease:
+    """Gives a factor back.  Not Held itself: while __del__ runs an object can still be found by weak
+    references, and others would take it up again."""
+
+    def __init__(self, factor: Factor, pool: _Pool) -> None:
+        self.factor, self._pool = factor, pool
+
+    def __del__(self) -> None:
+        self._pool.give(self.factor)
+
+
 class Held:
     """A factor and the values it is of.  When nothing refers to this any more, its memory serves the
     next values."""
 
     def __init__(self, factor: Factor, values: Array, pool: _Pool) -> None:
-        self.factor, self.values, self._pool = factor, values, pool
+        self._lease, self.values = _Lease(factor, pool), values
 
-    def __del__(self) -> None:
-        self._pool.give(self.factor)
+    @property
+    def factor(self) -> Factor:
+        return self._lease.factor
 
 
 class Factors:

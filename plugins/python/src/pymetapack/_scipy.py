@@ -25,7 +25,7 @@ _NAMES = ("spsolve", "splu", "factorized")  # eigsh, eigs, inv and others call t
 class _Settings:
     """Options of the factors, of one use."""
 
-    def __init__(self, options: Dict[str, OptionValue]) -> None:
+    def __init__(self, options: Dict[str, Any]) -> None:
         self.options = options
 
 
@@ -92,7 +92,7 @@ class SymmetricLU:
         if trans not in ("N", "T", "H"):
             raise ValueError("trans must be N, T, or H")
         if trans != "N" and self.factor._turned(trans):
-            return np.conj(self._solve(np.conj(rhs)))
+            return np.asarray(np.conj(self._solve(np.conj(rhs))))
         return np.asarray(self._solve(np.asarray(rhs)))
 
     def _theirs(self) -> Any:
@@ -147,8 +147,9 @@ def _solved(A: Any, b: Any, settings: _Settings) -> Any:
     if side.shape[:1] != A.shape[:1] or side.ndim > 2 or 0 in side.shape:
         return None
     vector = side.ndim == 1 or side.shape[1] == 1
+    options: Dict[str, Any] = settings.options
     try:
-        x = spsolve(A, side.ravel() if vector else side, general=False, **settings.options)
+        x = spsolve(A, side.ravel() if vector else side, general=False, **options)
     except SingularMatrixError as error:  # as SciPy tells it
         warnings.warn(f"Matrix is exactly singular: {error}", spla.MatrixRankWarning, stacklevel=3)
         x = np.full(side.size if vector else side.shape, np.nan, np.result_type(A.dtype, side.dtype, np.float32))

@@ -96,7 +96,7 @@ def _pack(at: _Indices, regular: bool, values: Array) -> Array:
             at.factors.regular(l)
         return l
 
-    return _called(pack, jax.ShapeDtypeStruct((at.layout.size,), values.dtype), values)  # type: ignore[no-any-return]
+    return _called(pack, jax.ShapeDtypeStruct((at.layout.size,), values.dtype), values)
 
 
 @_pack.defjvp
@@ -108,20 +108,20 @@ def _solve(at: _Indices, l: Array, b: Array) -> Array:
     """x (n, k) of l (size,) and b (n, k)."""
 
     def by_factor(_: Any, b: Array) -> Array:
-        return _called(lambda l, b: at.factors.solve(l, b)[0], jax.ShapeDtypeStruct(b.shape, b.dtype), l, b)  # type: ignore[no-any-return]
+        return _called(lambda l, b: at.factors.solve(l, b)[0], jax.ShapeDtypeStruct(b.shape, b.dtype), l, b)
 
     def transposed(_: Any, b: Array) -> Array:
         return by_factor(None, b.conj()).conj()
 
     if at.hermitian(l):
-        return jax.lax.custom_linear_solve(partial(at.product, l), b, by_factor, transposed)  # type: ignore[no-any-return]
-    return jax.lax.custom_linear_solve(partial(at.product, l), b, by_factor, symmetric=True)  # type: ignore[no-any-return]
+        return jax.lax.custom_linear_solve(partial(at.product, l), b, by_factor, transposed)
+    return jax.lax.custom_linear_solve(partial(at.product, l), b, by_factor, symmetric=True)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _slogdet(at: _Indices, l: Array) -> Tuple[Array, Array]:
     kinds = (jax.ShapeDtypeStruct((), l.dtype), jax.ShapeDtypeStruct((), l.real.dtype))
-    return _called(lambda l: at.factors.slogdet(l)[:2], kinds, l)  # type: ignore[no-any-return]
+    return _called(lambda l: at.factors.slogdet(l)[:2], kinds, l)
 
 
 @_slogdet.defjvp
@@ -139,7 +139,7 @@ def _slogdet_jvp(at: _Indices, primals: Any, tangents: Any) -> Any:
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _selected(at: _Indices, l: Array) -> Array:
     """The entries of A⁻¹ in the places of l."""
-    return _called(lambda l: at.factors.selected(l)[0], jax.ShapeDtypeStruct(l.shape, l.dtype), l)  # type: ignore[no-any-return]
+    return _called(lambda l: at.factors.selected(l)[0], jax.ShapeDtypeStruct(l.shape, l.dtype), l)
 
 
 @_selected.defjvp
@@ -211,7 +211,7 @@ class Solver:
                  **options: OptionValue) -> None:  # fmt: skip
         rows, cols, n = _pattern(A)
         tolerance = options.get("symmetry_tolerance", -1.0)
-        self._layout = Layout(n, rows, cols, lower, hermitian, float(tolerance))  # type: ignore[arg-type]
+        self._layout = Layout(n, rows, cols, lower, hermitian, tolerance)
         self._factors = Factors(self._layout, singular, keep, options)
         self._at = _Indices(self._layout, self._factors)
         self.shape = (n, n)
@@ -273,7 +273,7 @@ class Solver:
     def _apply(self, values: Array, b: Array) -> Array:
         at = self._at
         packed = _over_batch(partial(_pack, at, False), (values,), (1,))
-        return _over_batch(partial(_solve, at), (packed, b), (1, 2))  # type: ignore[no-any-return]
+        return _over_batch(partial(_solve, at), (packed, b), (1, 2))
 
     def slogdet(self, values: ArrayLike) -> Tuple[Array, Array]:
         """(sign, log|det A|), each of shape (...) for values (..., nnz): (0, -inf) of a singular matrix.
@@ -323,7 +323,7 @@ def _of(A: Union[BCOO, BCSR], options: Dict[str, Any]) -> Solver:
     if not isinstance(A, (BCOO, BCSR)):
         raise TypeError(f"a matrix of jax.experimental.sparse is wanted, not {type(A).__name__}")
     rows, cols, n = _pattern(A)
-    return _last.of(n, rows, cols, options, Solver)  # type: ignore[no-any-return]
+    return _last.of(n, rows, cols, options, Solver)
 
 
 def solve(A: Union[BCOO, BCSR], b: ArrayLike, *, lower: Optional[bool] = None, hermitian: bool = False,

@@ -125,7 +125,7 @@ def _in_front(x: Tensor, dim: Optional[int], batches: int, own: int) -> Tensor:
 
 class _Pack(Function):
     @staticmethod
-    def forward(values: Tensor, at: _Indices) -> Tensor:  # type: ignore[override]
+    def forward(values: Tensor, at: _Indices) -> Tensor:
         packed = at.layout.pack(_host(values))
         return _tensor(packed.copy() if at.layout.same else packed)
 
@@ -134,15 +134,15 @@ class _Pack(Function):
         ctx.at = inputs[1]
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Any:
         return ctx.at.pull(g), None
 
     @staticmethod
-    def jvp(ctx: Any, t: Tensor, _: Any) -> Tensor:  # type: ignore[override]
-        return ctx.at.push(t)  # type: ignore[no-any-return]
+    def jvp(ctx: Any, t: Tensor, _: Any) -> Tensor:
+        return ctx.at.push(t)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, values: Tensor, at: _Indices) -> Any:  # type: ignore[override]
+    def vmap(info: Any, in_dims: Any, values: Tensor, at: _Indices) -> Any:
         return _Pack.apply(values.movedim(in_dims[0], 0), at), 0
 
 
@@ -150,7 +150,7 @@ class _Pair(Function):
     """:meth:`Layout.pair` of g and x."""
 
     @staticmethod
-    def forward(g: Tensor, x: Tensor, at: _Indices) -> Tensor:  # type: ignore[override]
+    def forward(g: Tensor, x: Tensor, at: _Indices) -> Tensor:
         return _tensor(at.layout.pair(_host(g), _host(x)))
 
     @staticmethod
@@ -160,21 +160,21 @@ class _Pair(Function):
         ctx.save_for_forward(g, x)
 
     @staticmethod
-    def backward(ctx: Any, c: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, c: Tensor) -> Any:
         g, x = ctx.saved_tensors
         turned = c if ctx.at.hermitian else c.conj()
         return (ctx.at.product(c, x).sum_to_size(g.shape),
                 ctx.at.product(turned, g).sum_to_size(x.shape), None)  # fmt: skip
 
     @staticmethod
-    def jvp(ctx: Any, dg: Optional[Tensor], dx: Optional[Tensor], _: Any) -> Tensor:  # type: ignore[override]
+    def jvp(ctx: Any, dg: Optional[Tensor], dx: Optional[Tensor], _: Any) -> Tensor:
         g, x = ctx.saved_tensors
         parts = [] if dg is None else [_Pair.apply(dg, x, ctx.at)]
         parts += [] if dx is None else [_Pair.apply(g, dx, ctx.at)]
         return sum(parts[1:], parts[0])
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, g: Tensor, x: Tensor, at: _Indices) -> Any:  # type: ignore[override]
+    def vmap(info: Any, in_dims: Any, g: Tensor, x: Tensor, at: _Indices) -> Any:
         batches = max(g.dim() - 2 - (in_dims[0] is not None), x.dim() - 2 - (in_dims[1] is not None))
         return _Pair.apply(_in_front(g, in_dims[0], batches, 2), _in_front(x, in_dims[1], batches, 2), at), 0
 
@@ -190,7 +190,7 @@ class _Solve(Function):
     """x (..., n, k) of l (..., size) and b (..., n, k)."""
 
     @staticmethod
-    def forward(l: Tensor, b: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Tensor:  # type: ignore[override]
+    def forward(l: Tensor, b: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Tensor:
         x, kept.held = factors.solve(_host(l), _host(b), kept.held)
         return _tensor(x)
 
@@ -202,7 +202,7 @@ class _Solve(Function):
         ctx.save_for_forward(l, output)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Any:
         l, x = ctx.saved_tensors
         if ctx.needs_input_grad[0]:
             ctx.factors.check(ctx.kept.held or [])
@@ -211,7 +211,7 @@ class _Solve(Function):
         return gl, gb.sum_to_size(ctx.b_shape), None, None, None
 
     @staticmethod
-    def jvp(ctx: Any, dl: Optional[Tensor], db: Optional[Tensor], *_: Any) -> Tensor:  # type: ignore[override]
+    def jvp(ctx: Any, dl: Optional[Tensor], db: Optional[Tensor], *_: Any) -> Tensor:
         l, x = ctx.saved_tensors
         side = db
         if dl is not None:
@@ -219,10 +219,10 @@ class _Solve(Function):
             change = ctx.at.product(dl, x)
             side = -change if side is None else side - change
         assert side is not None
-        return _Solve.apply(l, side, ctx.at, ctx.factors, ctx.kept)  # type: ignore[no-any-return]
+        return _Solve.apply(l, side, ctx.at, ctx.factors, ctx.kept)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, l: Tensor, b: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Any:  # type: ignore[override]
+    def vmap(info: Any, in_dims: Any, l: Tensor, b: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Any:
         batches = max(l.dim() - 1 - (in_dims[0] is not None), b.dim() - 2 - (in_dims[1] is not None))
         l = _in_front(l, in_dims[0], batches, 1)
         b = _in_front(b, in_dims[1], batches, 2)
@@ -231,7 +231,7 @@ class _Solve(Function):
 
 class _SlogDet(Function):
     @staticmethod
-    def forward(l: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Any:  # type: ignore[override]
+    def forward(l: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Any:
         sign, log, kept.held = factors.slogdet(_host(l), kept.held)
         return _tensor(sign), _tensor(log)
 
@@ -244,7 +244,7 @@ class _SlogDet(Function):
         ctx.save_for_forward(l, output[0])
 
     @staticmethod
-    def backward(ctx: Any, g_sign: Any, g_log: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, g_sign: Any, g_log: Any) -> Any:
         l, sign = ctx.saved_tensors
         at = ctx.at
         z = _Selected.apply(l, at, ctx.factors, ctx.kept)
@@ -255,7 +255,7 @@ class _SlogDet(Function):
         return at.real(at.twice, l) * z * weight[..., None], None, None, None
 
     @staticmethod
-    def jvp(ctx: Any, dl: Tensor, *_: Any) -> Any:  # type: ignore[override]
+    def jvp(ctx: Any, dl: Tensor, *_: Any) -> Any:
         l, sign = ctx.saved_tensors
         at = ctx.at
         z = _Selected.apply(l, at, ctx.factors, ctx.kept)
@@ -265,7 +265,7 @@ class _SlogDet(Function):
         return 1j * sign * trace.imag, trace.real
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, l: Tensor, *rest: Any) -> Any:  # type: ignore[override]
+    def vmap(info: Any, in_dims: Any, l: Tensor, *rest: Any) -> Any:
         return _SlogDet.apply(l.movedim(in_dims[0], 0), *rest), (0, 0)
 
 
@@ -273,7 +273,7 @@ class _Selected(Function):
     """The entries of A⁻¹ in the places of l."""
 
     @staticmethod
-    def forward(l: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Tensor:  # type: ignore[override]
+    def forward(l: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Tensor:
         z, kept.held = factors.selected(_host(l), kept.held)
         return _tensor(z)
 
@@ -284,7 +284,7 @@ class _Selected(Function):
         ctx.save_for_forward(l)
 
     @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, g: Tensor) -> Any:
         (l,) = ctx.saved_tensors
         at = ctx.rest[0]
         turned = l.is_complex() and not at.hermitian
@@ -293,12 +293,12 @@ class _Selected(Function):
         return -twice * (found.conj() if turned else found), None, None, None
 
     @staticmethod
-    def jvp(ctx: Any, dl: Tensor, *_: Any) -> Tensor:  # type: ignore[override]
+    def jvp(ctx: Any, dl: Tensor, *_: Any) -> Tensor:
         (l,) = ctx.saved_tensors
         return -_sandwich(l, dl, *ctx.rest)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, l: Tensor, *rest: Any) -> Any:  # type: ignore[override]
+    def vmap(info: Any, in_dims: Any, l: Tensor, *rest: Any) -> Any:
         return _Selected.apply(l.movedim(in_dims[0], 0), *rest), 0
 
 
@@ -351,7 +351,7 @@ class Solver:
                  singular: str = "warn", keep: int = 1, **options: OptionValue) -> None:  # fmt: skip
         rows, cols, n = _pattern(A)
         tolerance = options.get("symmetry_tolerance", -1.0)
-        self._layout = Layout(n, rows, cols, lower, hermitian, float(tolerance))  # type: ignore[arg-type]
+        self._layout = Layout(n, rows, cols, lower, hermitian, tolerance)
         self._at = _Indices(self._layout)
         self._factors = Factors(self._layout, singular, keep, options)
         self.shape = (n, n)
@@ -371,7 +371,7 @@ class Solver:
         value_count(values.shape, self.nnz)
         if self._layout.same and not (self._layout.hermitian and values.is_complex()):
             return values
-        return _Pack.apply(values, self._at)  # type: ignore[no-any-return]
+        return _Pack.apply(values, self._at)
 
     def solve(self, values: Tensor, b: Tensor) -> Tensor:
         """Solve A x = b.
@@ -419,7 +419,7 @@ class Solver:
         return x if many else x[..., 0]
 
     def _apply(self, packed: Tensor, side: Tensor) -> Tensor:
-        return _Solve.apply(packed, side, self._at, self._factors, _Kept())  # type: ignore[no-any-return]
+        return _Solve.apply(packed, side, self._at, self._factors, _Kept())
 
     def slogdet(self, values: Tensor) -> Tuple[Tensor, Tensor]:
         """(sign, log|det A|), each of shape (...) for values (..., nnz): (0, -inf) of a singular matrix.
