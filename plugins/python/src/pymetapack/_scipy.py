@@ -162,7 +162,7 @@ def _solved(A: Any, b: Any, settings: _Settings) -> Any:
 
 for _name, _mine in (("spsolve", _spsolve), ("splu", _splu), ("factorized", _factorized)):
     _mine.__name__ = _mine.__qualname__ = _name
-    _mine.__doc__ = _own[_name].__doc__
+    _mine.__doc__ = f"scipy.sparse.linalg.{_name}, by METAPACK for symmetric matrices: use_in_scipy."
 _ours: Dict[str, Callable[..., Any]] = {"spsolve": _spsolve, "splu": _splu, "factorized": _factorized}
 
 
