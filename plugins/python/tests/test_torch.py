@@ -2,8 +2,10 @@
 """PyTorch: gradients of every order against differences and against dense ones, batches, torch.func,
 what is refused, threads, memory.  Skipped where there is no PyTorch."""
 
+import copy
 import gc
 import os
+import pickle
 import runpy
 import threading
 import warnings
@@ -212,6 +214,33 @@ def test_singular():
     strict = mt.Solver(sp.csc_matrix(np.tril(np.ones((2, 2)))), lower=True, singular="raise")
     with pytest.raises(pymetapack.SingularMatrixError):
         strict.solve(values, b)
+
+
+@pytest.mark.parametrize("name", ["solve", "logdet"])
+def test_forward_mode_twice_is_no_zero(rng, name):
+    """PyTorch would give 0 for the second derivative, without a word."""
+    A = sp.csc_matrix(np.tril(regular(rng, 5, "real")))
+    solver, b = mt.Solver(A, lower=True), torch.ones(5, dtype=torch.float64)
+    f = {"solve": lambda v: solver.solve(v, b).sum(), "logdet": solver.logdet}[name]
+    v, func = torch.tensor(A.data), torch.func
+    with pytest.raises(pymetapack.UnsupportedError, match="hessian"):
+        func.jacfwd(func.jacfwd(f))(v)
+    with pytest.raises(pymetapack.UnsupportedError, match="jacrev"):
+        func.jvp(lambda v: func.jvp(f, (v,), (v,))[1], (v,), (v,))
+    for twice in (func.hessian(f), func.jacrev(func.jacfwd(f))):
+        torch.testing.assert_close(twice(v), func.jacrev(func.jacrev(f))(v))
+
+
+def test_copies(rng):
+    """A module that has a solver is copied and pickled."""
+    A = sp.csc_matrix(np.tril(regular(rng, 6, "Hermitian")))
+    solver, b = mt.Solver(A, lower=True, hermitian=True, threads=1), right_side(rng, 6, "Hermitian")
+    v = torch.tensor(A.data)
+    x = solver.solve(v, b)
+    for other in (copy.deepcopy(solver), pickle.loads(pickle.dumps(solver))):
+        assert other.factorizations == 0 and other.shape == (6, 6)
+        torch.testing.assert_close(other.solve(v, b), x, rtol=0, atol=0)
+        assert other.factorizations == 1
 
 
 def test_threads(rng):

@@ -72,7 +72,6 @@ class Layout:
         turned = hermitian and lower is False
         self.same = bool(self.simple and not turned and np.array_equal(self.slot, np.arange(len(places))))
         self._pairs = self._two_of_each() if lower is None else None
-        self._lock = threading.Lock()
 
     @property
     def size(self) -> int:

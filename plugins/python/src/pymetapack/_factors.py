@@ -80,6 +80,10 @@ class Factors:
         self._lock = threading.RLock()
         self.count = 0  # of factorizations
 
+    def __reduce__(self) -> Any:
+        """A copy, or a pickle, has the layout and analyses it anew with its first values."""
+        return Factors, (self.layout, self._singular, self._keep, self.options)
+
     def of(self, packed: Array) -> list[Held]:
         """A factor for each row of l, of shape (count, size)."""
         held: list[Held] = []

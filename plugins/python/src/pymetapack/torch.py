@@ -22,8 +22,14 @@ from torch.autograd import Function
 from ._adjoint import (
     Last, Layout, columns, compressed_places, places_of, square, value_count,
 )  # fmt: skip
+from ._errors import UnsupportedError
 from ._factors import Factors, Held
 from ._types import OptionValue, SparseMatrix
+
+try:
+    from torch._C._functorch import TransformType, get_interpreter_stack
+except ImportError:  # pragma: no cover (of PyTorch's own parts; without them nothing is told)
+    get_interpreter_stack = None
 
 __all__ = ["Solver", "logdet", "slogdet", "solve"]
 
@@ -58,6 +64,15 @@ def _working(x: Tensor, what: str) -> Tensor:
         return x.to(torch.float64)
     raise TypeError(f"{what} has dtype {x.dtype}: float32, float64, complex64 and complex128 are solved "
                     "(integers as float64)")  # fmt: skip
+
+
+def _forward_once() -> None:
+    """Of a Function PyTorch takes the derivative in forward mode once: a second one would be 0."""
+    levels = (get_interpreter_stack() if get_interpreter_stack else None) or []
+    if sum(level.key() == TransformType.Jvp for level in levels) > 1:
+        raise UnsupportedError("forward mode within forward mode (jacfwd of jacfwd, jvp of jvp): PyTorch has no "
+                               "such derivatives of a solve; take torch.func.hessian, or jacrev for one of the "
+                               "two", "unsupported", "solve")  # fmt: skip
 
 
 class _Indices:
@@ -367,6 +382,7 @@ class Solver:
         return self._factors.count
 
     def _pack(self, values: Tensor) -> Tensor:
+        _forward_once()
         values = _working(values, "the values")
         value_count(values.shape, self.nnz)
         if self._layout.same and not (self._layout.hermitian and values.is_complex()):
