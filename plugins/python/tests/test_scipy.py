@@ -64,6 +64,14 @@ def test_spsolve_has_the_form_of_scipys(rng, dtype, form, side):
     assert np.allclose(dense(got), dense(want), atol=1e-4 if dtype in (np.float32, np.complex64) else 1e-12)
 
 
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.dia_matrix, sp.lil_matrix])
+def test_spsolve_takes_other_formats_as_columns(matrix, form):
+    b = sp.csc_matrix(np.eye(20, 2))
+    with use_in_scipy():
+        got = spla.spsolve(form(matrix), b)
+    assert got.format == "csc" and np.allclose((matrix @ got - b).toarray(), 0)
+
+
 @pytest.mark.parametrize("hermitian", [False, True])
 def test_splu(rng, hermitian):
     a = symmetric(rng, 20, np.complex128, hermitian) + 5 * np.eye(20)

@@ -156,7 +156,7 @@ def _solved(A: Any, b: Any, settings: _Settings) -> Any:
     except (MetapackError, TypeError, ValueError):
         return None
     if sparse and not vector:
-        return A.__class__(x)
+        return (A if A.format in ("csc", "csr") else A.tocsc()).__class__(x)
     return x
 
 
