@@ -67,6 +67,23 @@ def test_hermitian_single_singular(tmp_path):
     np.testing.assert_array_equal(F.null_space(), G.null_space())
 
 
+def test_refactor_has_the_options_of_load(tmp_path):
+    """Those of the process that saved are given again for the same bits."""
+    K = mp.generate("nlpkkt 6")
+    F = mp.ldl(K, precision="single", pivot_threshold=0.5)
+    F.save(tmp_path / "f")
+    G = mp.load(tmp_path / "f", K, precision="single", pivot_threshold=0.5)
+    same(F.refactor(2 * K), G.refactor(2 * K))
+    assert mp.load(tmp_path / "f", K).refactor(K).stats()["factor"]["precision"] == "double"
+
+
+def test_an_inertia_is_pickled():
+    """A worker returns it."""
+    A = matrix()
+    for found in (pickle.loads(pickle.dumps(mp.ldl(A).inertia)), copy.deepcopy(mp.ldl(A).inertia)):
+        assert found == mp.ldl(A).inertia and type(found) is mp.Inertia and not found.certified
+
+
 def test_an_analysis_in_a_file(tmp_path):
     A = matrix()
     F = mp.ldl(A, ordering="natural")

@@ -76,6 +76,10 @@ class Inertia(_Counts):
         """Are they those of the matrix?  Asked now: products and solves, at most 16 of each, once."""
         return self._ask is not None and self._ask().certified
 
+    def __reduce__(self) -> Any:
+        """Three numbers: what is pickled or copied is not asked any more."""
+        return Inertia, tuple(self)
+
 
 def certificate_of(found: Any) -> Certificate:
     return Certificate(bool(found.certified), int(found.vectors), float(found.contraction),

@@ -120,7 +120,8 @@ def load(path: Path, A: MatrixLike, *, lower: Optional[bool] = None, hermitian: 
         Its values are not looked at: the file has those that were factorized.  ``refactor`` takes
         others.
     lower, hermitian, singular, progress, **options
-        As for :func:`ldl`; the options count for solves, and for ``refactor``.
+        As for :func:`ldl`; the options count for solves, and for ``refactor``: give those of the
+        factor that was saved, or ``refactor`` takes the defaults.
 
     Returns
     -------
