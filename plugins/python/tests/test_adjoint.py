@@ -2,7 +2,9 @@
 """Derivatives in the values of a pattern without a framework: the formulas against differences, and
 one factor for the same values."""
 
+import copy
 import gc
+import pickle
 import threading
 
 import numpy as np
@@ -123,6 +125,22 @@ def test_what_is_refused():
         Layout(2, np.array([0, 2]), np.array([0, 1]), True, False)
     with pytest.raises(ValueError, match="ldlt"):
         Factors(layout, "warn", 1, {"method": "ildlt"})
+
+
+def test_options_that_are_none():
+    with pytest.raises(TypeError, match="'ordering'"):
+        made(sp.eye(2, format="csc"), True, False, orderin="metis")
+    with pytest.raises(pymetapack.ArgumentError, match="bogus"):
+        made(sp.eye(2, format="csc"), True, False, ordering="bogus")
+
+
+def test_copies(rng):
+    A = given(regular(rng, 9, np.float64), True, sp.csc_matrix)
+    layout, factors = made(A, True, False, threads=1)
+    b = rng.standard_normal((9, 2))
+    x, _ = factors.solve(A.data, b)
+    for other in (copy.deepcopy(factors), pickle.loads(pickle.dumps(factors))):
+        assert np.array_equal(other.solve(A.data, b)[0], x) and other.count == 1
 
 
 def test_singular(rng):

@@ -64,6 +64,19 @@ def test_spsolve_has_the_form_of_scipys(rng, dtype, form, side):
     assert np.allclose(dense(got), dense(want), atol=1e-4 if dtype in (np.float32, np.complex64) else 1e-12)
 
 
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_options_that_are_none(everywhere):
+    """A mistake is told, rather than SciPy used for all."""
+    own = spla.splu
+    with pytest.raises(TypeError, match="'ordering'"):
+        use_in_scipy(everywhere=everywhere, orderin="metis")
+    with pytest.raises(TypeError, match="no option 'hermitian'"):
+        use_in_scipy(everywhere=everywhere, hermitian=True)
+    with pytest.raises(pymetapack.ArgumentError, match="bogus"):
+        use_in_scipy(everywhere=everywhere, ordering="bogus")
+    assert spla.splu is own
+
+
 @pytest.mark.parametrize("form", [sp.coo_matrix, sp.dia_matrix, sp.lil_matrix])
 def test_spsolve_takes_other_formats_as_columns(matrix, form):
     b = sp.csc_matrix(np.eye(20, 2))

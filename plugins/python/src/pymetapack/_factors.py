@@ -12,9 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._adjoint import Layout
+from ._context import Context
 from ._errors import SingularMatrixError
 from ._factor import Factor
 from ._lib import lib
+from ._options import Options
 from ._selected import select
 from ._types import Array, OptionValue
 
@@ -72,6 +74,7 @@ class Factors:
         options = dict(options)
         if options.setdefault("method", "ldlt") != "ldlt":
             raise ValueError("method must be 'ldlt': derivatives are those of direct factors")
+        Options(Context(), options)  # an error here, and not when a program runs
         self.layout, self.options = layout, options
         self._singular, self._keep = singular, keep
         self._pools: Dict[Any, _Pool] = {}  # for each type

@@ -14,9 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
+from ._context import Context
 from ._errors import InputError, MetapackError, SingularMatrixError, ZeroPivotWarning
 from ._factor import Factor
 from ._make import spsolve
+from ._options import Options
 from ._types import Array, OptionValue
 
 _NAMES = ("spsolve", "splu", "factorized")  # eigsh, eigs, inv and others call these
@@ -26,6 +28,7 @@ class _Settings:
     """Options of the factors, of one use."""
 
     def __init__(self, options: Dict[str, Any]) -> None:
+        Options(Context(), options)  # an error here, where later one would be SciPy's turn
         self.options = options
 
 
@@ -249,6 +252,11 @@ def use_in_scipy(*, everywhere: bool = False, **options: OptionValue) -> UseInSc
     UseInScipy
         Of uses within each other the innermost counts, with its options; of those everywhere the last
         one.  After an exception, too, all is as it was.
+
+    Raises
+    ------
+    TypeError, ArgumentError
+        There is no such option, or no such value of it.
 
     The functions are replaced wherever a loaded module has them under their own names; a module that
     calls one by another name (``from scipy.sparse.linalg import splu as lu``) keeps SciPy's.
