@@ -115,6 +115,11 @@ def test_an_analysis_in_a_file(tmp_path):
 def test_refused(tmp_path):
     A = matrix()
     F = mp.ldl(A)
+    name = str(tmp_path / "half\0")
+    for ask in (F.save, F.save_analysis, mp.read, lambda path: mp.load(path, A)):
+        with pytest.raises(ValueError, match="null character"):
+            ask(name)
+    assert not os.listdir(tmp_path)
     F.save(tmp_path / "f")
     whole = (tmp_path / "f").read_bytes()
     with pytest.raises(mp.ArgumentError, match="another pattern"):

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 from types import TracebackType
@@ -30,7 +29,7 @@ from ._matrix import (
 from ._null import lstsq, null_space
 from ._options import Options, as_dict
 from ._parts import Part, sample
-from ._saved import Path, Source, Tree, analyse, in_memory, of_path, tree_of
+from ._saved import Path, Source, Tree, analyse, encoded, in_memory, of_path, tree_of
 from ._sparse import solve_sparse
 from ._pattern import filled
 from ._selected import on_pattern, select, variances
@@ -283,12 +282,12 @@ class Factor:
         """
         with self._ctx.lock:
             self._with_values()
-            self._ctx.check(self._ctx.call(lib.mpk_factor_save, self._fac[0], os.fsencode(path),
+            self._ctx.check(self._ctx.call(lib.mpk_factor_save, self._fac[0], encoded(path),
                                            long=self._long))  # fmt: skip
 
     def save_analysis(self, path: Path) -> None:
         """Save the analysis alone, for ``ldl(A, analysis=path)`` with other values, of any method."""
-        self._ctx.check(self._ctx.call(lib.mpk_analysis_save, self._an[0], os.fsencode(path),
+        self._ctx.check(self._ctx.call(lib.mpk_analysis_save, self._an[0], encoded(path),
                                        long=self._long))  # fmt: skip
 
     @property

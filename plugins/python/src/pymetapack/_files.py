@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ._context import Context
 from ._lib import ffi, lib, text
 from ._matrix import DTYPES, copy_array, destroy_problem, view_of
+from ._saved import encoded
 
 __all__ = ["generate", "generators", "read"]
 
@@ -49,7 +50,7 @@ def read(path: Union[str, "os.PathLike[str]"], symmetry_tolerance: float = -1.0)
     context = Context()
     context.check(context.call(lib.mpk_context_set_symmetry_tolerance, float(symmetry_tolerance)))
     place = ffi.new("mpk_problem **")
-    context.check(context.call(lib.mpk_problem_read, os.fsencode(path), place, long=True))
+    context.check(context.call(lib.mpk_problem_read, encoded(path), place, long=True))
     try:
         return _full(place)
     finally:

@@ -45,8 +45,16 @@ class Source(NamedTuple):
     tree: Optional[tuple[Array, Array, Array]] = None
 
 
+def encoded(path: Path) -> bytes:
+    """As C takes it."""
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError("the path has a null character")
+    return name
+
+
 def of_path(path: Path, factor: bool = False) -> Source:
-    return Source(os.fsencode(path), factor)
+    return Source(encoded(path), factor)
 
 
 def of_tree(tree: Union[Tree, Sequence[ArrayLike]]) -> Source:
