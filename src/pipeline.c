@@ -128,6 +128,15 @@ static const char *instead(const mpk_job *job) {
     return job->analysis ? job->analysis : job->factor ? job->factor : job->given_tree;
 }
 
+/* Is the option one of factorizing alone? Solves with a factor from a file do not read it. */
+static bool only_factorizes(const char *key) {
+    static const char *const keys[] = {"matching", "scaling", "pivot_threshold", "static_shift",
+                                       "precision"};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        if (!strcmp(key, keys[k])) return true;
+    return false;
+}
+
 /* An option that the caller asked for, and that this run does not read. */
 static mpk_status look_at_asked(const work *w) {
     const int general = w->run.problem.symmetry == MPK_GENERAL;
@@ -156,6 +165,8 @@ static mpk_status look_at_asked(const work *w) {
         const bool order = !strcmp(o->key, "ordering") || !strcmp(o->key, "model_threads");
         if (order && instead(w->job))
             return refuse(w, k, "not read: the order is that of the file", "");
+        if (w->job->factor && only_factorizes(o->key))
+            return refuse(w, k, "not read: the factor is that of the file", "");
         if (w->job->minimum_norm && (!strcmp(o->key, "krylov") || !strcmp(o->key, "condition")))
             return refuse(w, k, "not read by --minimum-norm", "");
     }

@@ -83,6 +83,8 @@ static void refused(void **state) {
         {{"solve", "A.mtx", "--given-tree", "words.txt"}, 2, "words.txt:1: expected"},
         {{"solve", "A.mtx", "--given-tree", "apart.txt"}, 2, "two parents"},
         {{"solve", "B.mtx", "--given-tree", "A.txt"}, 2, "fewer positions"},
+        {{"solve", "A.mtx", "--factor", "A.factor", "--precision", "single"}, 1, "--precision"},
+        {{"solve", "A.mtx", "--factor", "A.factor", "--scaling", "off"}, 1, "not read: the factor"},
         {{"solve", "A.mtx", "--dense", "on", "--factor", "A.factor"}, 1, "--factor"}};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         run_words(&o, NULL, bad[k].words);
