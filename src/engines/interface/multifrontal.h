@@ -3,6 +3,7 @@
 #define MPKI_INTERFACE_MULTIFRONTAL_H
 /** A multifrontal factorization (Duff & Reid 1983, ACM TOMS 9(3)) as an engine offers it; what
  *  holds for every slot stands in engine.h. */
+#include "core/archive.h"
 #include "core/pool.h"
 #include "engines/interface/views.h"
 #include <metapack/factor.h>
@@ -224,6 +225,15 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED: x is undefined */
     mpk_status (*sparse)(mpk_context *ctx, const mpki_direct *f, int threads,
                          const mpki_sparse_sides *sides, mpki_sparse_done *done);
+    /** Write the numbers to a file that is open; failures are the archive's. NULL, and so is the
+     *  next one: the engine has none for that. */
+    void (*save)(const mpki_direct *f, mpki_archive *to);
+    /** Numbers of a factor of the same tree from a file, for a factor that has none yet; they are
+     *  checked as far as anybody's would have to be.
+     *  scale, size [in] as of the numbers that were saved; scale as in `factorize`
+     *  Returns MPK_OK | the archive's failure: there are no numbers then */
+    mpk_status (*load)(mpki_direct *f, mpki_archive *from, const double *scale, double size,
+                       int threads);
 } mpki_direct_engine;
 
 #endif

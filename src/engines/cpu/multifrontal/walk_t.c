@@ -181,16 +181,12 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
 /* ---- one node -------------------------------------------------------------------------------- */
 
 static mpk_status node_storage(walk *z, mpki_node *node) {
-    const int64_t w = node->w, size = sizeof(T);
-    const int64_t panel = mpki_trapezoid(node->nrows, w) * size;
-    char *at = mpki_arena_alloc(&z->f->arena, panel + 4 * w * size + w * (int64_t)sizeof(int32_t));
+    char *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(node, sizeof(T)));
     if (!at) return MPK_ERR_MEMORY;
-    node->a = at;
-    node->d = at + panel;
-    node->dinv = at + panel + 2 * w * size;
-    node->id = (int32_t *)(at + panel + 4 * w * size);
+    mpki_node_place(node, sizeof(T), at);
     mpki_asking asking = {z->f->ctx, "factorize", 0};
-    return mpki_clear_slowly(&asking, node->a, (size_t)panel) ? MPK_ERR_CANCELLED : MPK_OK;
+    return mpki_clear_slowly(&asking, node->a, (size_t)((char *)node->d - at)) ? MPK_ERR_CANCELLED
+                                                                               : MPK_OK;
 }
 
 static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s) {
@@ -201,6 +197,13 @@ static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s) {
 /* The node of the outer rows: what it has for its parent is the Schur complement. */
 static bool is_outer(const mpki_tree_view *tree, int32_t s) {
     return tree->outer > 0 && s == tree->nsuper - 1;
+}
+
+/* Outer rows among those below a node: the last ones. */
+static int64_t outer_rows(const mpki_tree_view *tree, int32_t s) {
+    int64_t k = tree->rptr[s + 1];
+    while (tree->outer > 0 && k > tree->rptr[s] && tree->ridx[k - 1] >= tree->n) k--;
+    return tree->rptr[s + 1] - k;
 }
 
 static T *new_contribution(walk *z, int worker, int32_t s) {
@@ -257,6 +260,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (mpk_failed(status)) return status;
     FN(front) f = front_of(node);
     f.last = is_outer(tree, s);
+    f.free = outer_rows(tree, s);
     for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
 
     scatter_entries(z, s, &f, own, delayed);
