@@ -79,9 +79,9 @@ def main(n=20, plans=6, seed=0):
         value.backward()
         return value
 
-    first = float(loss())
+    first = loss().item()
     optimizer.step(loss)
-    last = float(loss())
+    last = loss().item()
     print(f"{plans} plans with {n} unknowns, {int((seen > 1e-6).sum())} of {seen.numel()} positive: "
           f"mean square of the miss from {first:.2e} to {last:.2e}")  # fmt: skip
     assert last < 1e-3 * first

@@ -214,3 +214,11 @@ def test_nothing_is_imported_unless_asked():
 
     code = "import sys, pymetapack; assert not {'torch', 'jax'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_entries():
+    layout, factors = made(sp.csc_matrix((0, 0)), None, False)
+    l = layout.pack(np.zeros((2, 0)))
+    x, held = factors.solve(l, np.zeros((2, 0, 3)))
+    assert x.shape == (2, 0, 3) and factors.selected(l)[0].shape == (2, 0) and len(factors.slogdet(l)[1]) == 2
+    assert layout.pair(x, x).shape == (2, 0)

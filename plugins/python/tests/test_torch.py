@@ -2,8 +2,10 @@
 """PyTorch: gradients of every order against differences and against dense ones, batches, torch.func,
 what is refused, threads, memory.  Skipped where there is no PyTorch."""
 
+import copy
 import gc
 import os
+import pickle
 import runpy
 import threading
 import warnings
@@ -266,3 +268,17 @@ def test_no_memory_is_lost(rng):
 @pytest.mark.parametrize("name, arguments", [("qp_layer", (8, 4)), ("topology", (20, 10, 30))])
 def test_the_examples(name, arguments):
     runpy.run_path(str(ROOT / f"plugins/python/examples/{name}.py"))["main"](*arguments)
+
+
+def test_a_copy_has_the_pattern(rng):
+    A = sp.coo_matrix(np.tril(regular(rng, 8, "real")))
+    solver, b = mt.Solver(A, lower=True, refine=0), torch.ones(8, dtype=torch.float64)
+    v = torch.tensor(A.data)
+    for other in (copy.deepcopy(solver), pickle.loads(pickle.dumps(solver))):
+        assert torch.allclose(other.solve(v, b), solver.solve(v, b)) and other._factors.options["refine"] == 0
+
+
+def test_without_entries():
+    solver, v = mt.Solver(sp.csc_matrix((0, 0))), torch.zeros(0, requires_grad=True)
+    (solver.solve(v, v).sum() + solver.logdet(v)).backward()
+    assert v.grad.shape == (0,)

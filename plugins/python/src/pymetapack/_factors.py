@@ -127,6 +127,13 @@ class Factors:
             raise
         return factor
 
+    def recipe(self) -> tuple[Any, ...]:
+        """What :func:`again` makes a solver of: for copy and pickle, without factors."""
+        layout = self.layout
+        told = dict(self.options, lower=layout.lower, hermitian=layout.hermitian, singular=self._singular,
+                    keep=self._keep)  # fmt: skip
+        return (layout.n, *layout.given, told)
+
     # ---- in NumPy --------------------------------------------------------------------------------
 
     def solve(self, packed: Array, b: Array, held: Optional[list[Held]] = None) -> tuple[Array, list[Held]]:
@@ -152,7 +159,8 @@ class Factors:
         """(1, size) where all are the same, else one for each of the batch."""
         if packed.size == self.layout.size and np.prod(packed.shape[:-1], dtype=int) == 1:
             return packed.reshape(1, self.layout.size)
-        return np.broadcast_to(packed, (*batch, self.layout.size)).reshape(-1, self.layout.size)
+        shape = (*batch, self.layout.size)
+        return np.broadcast_to(packed, shape).reshape(int(np.prod(batch)), self.layout.size)
 
     def _still(self, held: Optional[list[Held]], matrices: Array) -> list[Held]:
         """What is held, if it is of these values; otherwise found or made."""
@@ -178,8 +186,8 @@ class Factors:
         matrices = self._flat(packed, packed.shape[:-1])
         held = self._still(held, matrices)
         z = np.empty(packed.shape, packed.dtype)
-        for one, out in zip(held, z.reshape(-1, self.layout.size)):
-            if self.layout.size:
+        if z.size:
+            for one, out in zip(held, z.reshape(-1, self.layout.size)):
                 out[...] = select(one.factor, lib.MPK_SELECT_PATTERN, None, 7)
         return z, held
 
@@ -194,3 +202,8 @@ class Factors:
                 raise SingularMatrixError(
                     f"the matrix is singular ({zero} zero pivots of {self.layout.n}): nothing has a "
                     "derivative in its values", "singular", "solve")  # fmt: skip
+
+
+def again(kind: Any, n: int, rows: Array, cols: Array, told: Dict[str, Any]) -> Any:
+    """A solver as :meth:`Factors.recipe` has it."""
+    return kind(sp.coo_matrix((np.ones(len(rows), np.float32), (rows, cols)), (n, n)), **told)

@@ -27,7 +27,7 @@ from jax.typing import ArrayLike
 from ._adjoint import (
     Last, Layout, columns, compressed_places, places_of, square, value_count,
 )  # fmt: skip
-from ._factors import Factors
+from ._factors import Factors, again
 from ._types import OptionValue, SparseMatrix
 
 __all__ = ["Solver", "logdet", "slogdet", "solve"]
@@ -203,7 +203,8 @@ class Solver:
     **options
         Options of the library: ``ordering="metis"``, ``refine=0``, ``threads=1``, ...
 
-    The pattern is analysed with the first values, for each type once.  Any thread may use it.
+    The pattern is analysed with the first values, for each type once.  Any thread may use it.  A copy, or
+    what is pickled, has the pattern and the options.
     """
 
     def __init__(self, A: Union[BCOO, BCSR, SparseMatrix], *, lower: Optional[bool] = None,
@@ -293,6 +294,9 @@ class Solver:
     def logdet(self, values: ArrayLike) -> Array:
         """log|det A|, of shape (...): the second of :meth:`slogdet`."""
         return self.slogdet(values)[1]
+
+    def __reduce__(self) -> Any:
+        return again, (Solver, *self._factors.recipe())
 
     def __repr__(self) -> str:
         return f"<Solver of a {self.shape[0]} x {self.shape[0]} pattern of {self.nnz} values>"

@@ -22,7 +22,7 @@ from torch.autograd import Function, forward_ad
 from ._adjoint import (
     Last, Layout, columns, compressed_places, places_of, square, value_count,
 )  # fmt: skip
-from ._factors import Factors, Held
+from ._factors import Factors, Held, again
 from ._types import OptionValue, SparseMatrix
 
 __all__ = ["Solver", "logdet", "slogdet", "solve"]
@@ -354,7 +354,8 @@ class Solver:
     **options
         Options of the library: ``ordering="metis"``, ``refine=0``, ``threads=1``, ...
 
-    The pattern is analysed with the first values, for each type once.  Any thread may use it.
+    The pattern is analysed with the first values, for each type once.  Any thread may use it.  A copy, or
+    what is pickled, has the pattern and the options.
 
     >>> import numpy as np, scipy.sparse as sp, torch, pymetapack.torch         # doctest: +SKIP
     >>> solver = pymetapack.torch.Solver(sp.csc_matrix(np.array([[2.0, 0], [1, -1]])), lower=True)
@@ -449,6 +450,9 @@ class Solver:
     def logdet(self, values: Tensor) -> Tensor:
         """log|det A|, of shape (...): the second of :meth:`slogdet`."""
         return self.slogdet(values)[1]
+
+    def __reduce__(self) -> Any:
+        return again, (Solver, *self._factors.recipe())
 
     def __repr__(self) -> str:
         return f"<Solver of a {self.shape[0]} x {self.shape[0]} pattern of {self.nnz} values>"
