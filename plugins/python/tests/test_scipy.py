@@ -61,7 +61,9 @@ def test_spsolve_has_the_form_of_scipys(rng, dtype, form, side):
         with use_in_scipy():
             got = spla.spsolve(A, b)
     assert type(got) is type(want) and got.shape == want.shape and got.dtype == want.dtype
-    assert np.allclose(dense(got), dense(want), atol=1e-4 if dtype in (np.float32, np.complex64) else 1e-12)
+    assert np.allclose(
+        dense(got), dense(want), atol=1e-4 if dtype in (np.float32, np.complex64) else 1e-12
+    )
 
 
 @pytest.mark.parametrize("hermitian", [False, True])
@@ -121,7 +123,9 @@ def test_trust_constr(monkeypatch):
             options={"sparse_jacobian": True, "factorization_method": "AugmentedSystem"})  # fmt: skip
 
     made = []
-    monkeypatch.setattr(_scipy.SymmetricLU, "solve", lambda lu, *a: made.append(lu) or lu._solve(a[0]))
+    monkeypatch.setattr(
+        _scipy.SymmetricLU, "solve", lambda lu, *a: made.append(lu) or lu._solve(a[0])
+    )
     want = minimum()
     with use_in_scipy():
         got = minimum()

@@ -24,7 +24,7 @@ from ._context import Context
 from ._errors import PatternError
 from ._lib import ffi, lib
 from ._matrix import Matrix, copy_array, destroy_problem, view_of
-from ._types import Array, DType
+from ._types import Array
 from ._verdict import tell_apart
 
 
@@ -70,7 +70,9 @@ class Layout:
         self.indptr: Array = np.searchsorted(self.cols, np.arange(n + 1)).astype(np.int64)
         self.simple = len(places) == counts.sum() if lower is not None else False
         turned = hermitian and lower is False
-        self.same = bool(self.simple and not turned and np.array_equal(self.slot, np.arange(len(places))))
+        self.same = bool(
+            self.simple and not turned and np.array_equal(self.slot, np.arange(len(places)))
+        )
         self._pairs = self._two_of_each() if lower is None else None
         self._lock = threading.Lock()
 
@@ -129,7 +131,9 @@ class Layout:
         packed = np.empty((*values.shape[:-1], self.size), values.dtype)
         counts = self.slot >= 0
         turned = self.hermitian and self.lower is False
-        packed[..., self.slot[counts]] = values[..., counts].conj() if turned else values[..., counts]
+        packed[..., self.slot[counts]] = (
+            values[..., counts].conj() if turned else values[..., counts]
+        )
         return packed
 
     def _by_library(self, values: Array) -> Array:

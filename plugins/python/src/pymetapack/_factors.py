@@ -64,7 +64,9 @@ class Factors:
         So many of the last factors stay, whether somebody holds them or not.
     """
 
-    def __init__(self, layout: Layout, singular: str, keep: int, options: Dict[str, OptionValue]) -> None:
+    def __init__(
+        self, layout: Layout, singular: str, keep: int, options: Dict[str, OptionValue]
+    ) -> None:
         if keep < 1:
             raise ValueError("keep must be 1 or more")
         if singular not in ("warn", "raise", "ignore"):
@@ -114,7 +116,9 @@ class Factors:
             if pool.first is None:
                 layout = self.layout
                 A = sp.csc_matrix((values, layout.rows, layout.indptr), (layout.n, layout.n))
-                pool.first = Factor(A, True, layout.hermitian, self._singular, None, self.options, stacklevel=7)
+                pool.first = Factor(
+                    A, True, layout.hermitian, self._singular, None, self.options, stacklevel=7
+                )
                 return pool.first
         try:
             factor = pool.free.popleft()
@@ -136,7 +140,9 @@ class Factors:
 
     # ---- in NumPy --------------------------------------------------------------------------------
 
-    def solve(self, packed: Array, b: Array, held: Optional[list[Held]] = None) -> tuple[Array, list[Held]]:
+    def solve(
+        self, packed: Array, b: Array, held: Optional[list[Held]] = None
+    ) -> tuple[Array, list[Held]]:
         """x of b (..., n, k) with l (..., size); batch dimensions are broadcast."""
         batch = np.broadcast_shapes(packed.shape[:-1], b.shape[:-2])
         k = b.shape[-1]
@@ -169,7 +175,9 @@ class Factors:
                 return held
         return self.of(matrices)
 
-    def slogdet(self, packed: Array, held: Optional[list[Held]] = None) -> tuple[Array, Array, list[Held]]:
+    def slogdet(
+        self, packed: Array, held: Optional[list[Held]] = None
+    ) -> tuple[Array, Array, list[Held]]:
         """(sign, log|det|) of l (..., size)."""
         matrices = self._flat(packed, packed.shape[:-1])
         held = self._still(held, matrices)
@@ -179,7 +187,9 @@ class Factors:
             sign[k], log[k] = one.factor.slogdet
         return sign.reshape(packed.shape[:-1]), log.reshape(packed.shape[:-1]), held
 
-    def selected(self, packed: Array, held: Optional[list[Held]] = None) -> tuple[Array, list[Held]]:
+    def selected(
+        self, packed: Array, held: Optional[list[Held]] = None
+    ) -> tuple[Array, list[Held]]:
         """The entries of A⁻¹ in the places of l, in the order of l.
 
         SingularMatrixError: there is none."""

@@ -108,7 +108,9 @@ def _solve(at: _Indices, l: Array, b: Array) -> Array:
     """x (n, k) of l (size,) and b (n, k)."""
 
     def by_factor(_: Any, b: Array) -> Array:
-        return _called(lambda l, b: at.factors.solve(l, b)[0], jax.ShapeDtypeStruct(b.shape, b.dtype), l, b)
+        return _called(
+            lambda l, b: at.factors.solve(l, b)[0], jax.ShapeDtypeStruct(b.shape, b.dtype), l, b
+        )
 
     def transposed(_: Any, b: Array) -> Array:
         return by_factor(None, b.conj()).conj()
@@ -172,7 +174,9 @@ def _over_batch(function: Any, arrays: Tuple[Array, ...], own: Tuple[int, ...]) 
     flat, axes = [], []
     for x, (shape, rest) in zip(arrays, parts):
         one = int(np.prod(shape)) == 1
-        flat.append(x.reshape(rest) if one else jnp.broadcast_to(x, (*batch, *rest)).reshape(-1, *rest))
+        flat.append(
+            x.reshape(rest) if one else jnp.broadcast_to(x, (*batch, *rest)).reshape(-1, *rest)
+        )
         axes.append(None if one else 0)
     if axes != [None] * len(axes):
         function = jax.vmap(function, axes)
