@@ -199,6 +199,13 @@ static bool is_outer(const mpki_tree_view *tree, int32_t s) {
     return tree->outer > 0 && s == tree->nsuper - 1;
 }
 
+/* Outer rows among those below a node: the last ones. */
+static int64_t outer_rows(const mpki_tree_view *tree, int32_t s) {
+    int64_t k = tree->rptr[s + 1];
+    while (tree->outer > 0 && k > tree->rptr[s] && tree->ridx[k - 1] >= tree->n) k--;
+    return tree->rptr[s + 1] - k;
+}
+
 static T *new_contribution(walk *z, int worker, int32_t s) {
     if (is_outer(z->tree, s)) return z->f->schur;
     const int64_t bytes = contribution_bytes(z->tree, s);
@@ -253,6 +260,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (mpk_failed(status)) return status;
     FN(front) f = front_of(node);
     f.last = is_outer(tree, s);
+    f.free = outer_rows(tree, s);
     for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
 
     scatter_entries(z, s, &f, own, delayed);
