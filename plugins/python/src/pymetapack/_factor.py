@@ -378,6 +378,28 @@ class Factor:
         self._status = lib.MPK_ERR_CANCELLED  # no values, should this fail
         self._factorize()
 
+    def renew(self, values: Array, stacklevel: int) -> None:
+        """:meth:`refactor` with the values alone, for callers so many calls away."""
+        self._refactor_host(values)
+        self._told_singular(stacklevel)
+
+    def beside(self, values: Array, stacklevel: int) -> "Factor":
+        """Another factor, of other values, by this one's analysis, which lives as long."""
+        other = object.__new__(Factor)
+        other.__dict__.update(self.__dict__)
+        other._ctx = Context()
+        other._options = self._options.copy(other._ctx, {})
+        other._fac = other._ctx.own("factor")
+        other._ctx.borrow(self._ctx, other._fac, "factor")
+        other._solve_info = ffi.new("mpk_solve_info *")
+        other._selected_info = None
+        other._null_info, other._shortest_info, other._sparse_info = {}, {}, {}
+        other._kept = None
+        other._status = lib.MPK_ERR_CANCELLED  # no values, should this fail
+        other._number, other._values, other._sound = 0, 0, False
+        other.renew(values, stacklevel + 1)
+        return other
+
     def _link(self) -> Link:
         return Link(self._ctx, self._gpu)
 
