@@ -14,8 +14,11 @@ static const char STAGE[] = "analyse";
  * them for a symmetric matrix. */
 enum { SWEEPS = 4 };
 static const double STRONG = 0.1;
+/* With a larger share of weak ones rows are matched. */
+static const double FEW = 0.1;
 
-/* Is each diagonal entry strong, once rows and columns are equilibrated? */
+/* Are diagonal entries strong, all but a few, once rows and columns are equilibrated? Those are delayed:
+ * rows that are permuted for them make the pattern less symmetric, and cost more. */
 static mpk_status strong_diagonal(mpk_context *ctx, const mpk_problem *p, const double *absval,
                                   bool *strong) {
     const int32_t n = p->n;
@@ -24,14 +27,14 @@ static mpk_status strong_diagonal(mpk_context *ctx, const mpk_problem *p, const 
     if (!scale) return mpki_failed(ctx);
     for (int64_t i = 0; i < 2 * (int64_t)n; i++) scale[i] = 1;
     mpk_status status = mpki_equilibrate_rows(ctx, n, p->ap, p->ai, absval, SWEEPS, 1, scale);
-    bool all = !mpk_failed(status);
-    for (int32_t j = 0; j < n && all; j++) {
+    int64_t weak = 0;
+    for (int32_t j = 0; !mpk_failed(status) && j < n; j++) {
         double d = 0;
         for (int64_t k = p->ap[j]; k < p->ap[j + 1]; k++)
             if (p->ai[k] == j) d = scale[j] * absval[k] * scale[n + j];
-        all = d >= STRONG;
+        weak += !(d >= STRONG);
     }
-    *strong = all;
+    *strong = !mpk_failed(status) && (double)weak <= FEW * n;
     mpki_release(ctx, scale);
     return status;
 }

@@ -6,7 +6,7 @@
 
 /** The rows for its diagonal and a scaling of rows and columns, by a maximum-product matching:
  *  an->row_of, scale, info.structural_rank.
- *  always [in] false: not where each diagonal entry is strong as it is; these are NULL then
+ *  always [in] false: not where nearly all diagonal entries are strong; these are NULL then
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED, _SIZE */
 mpk_status mpki_general_match(mpk_context *ctx, const mpk_problem *problem, bool always,
                               mpk_analysis *an);
