@@ -49,6 +49,7 @@ typedef struct cli_args {
     const char *dense;     /* method of a dense solve, "off": none */
     const char *variables; /* of schur */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
+    const char *analysis, *factor, *given_tree, *save, *tree;        /* as mpk_job has them */
     const char *strategies, *orderings, *blocks, *levels, *scalar;   /* lists of stats */
     const char *backend;                                             /* of solve */
     const char *size, *jobs, *warps, *kernel, *cells, *units, *draw; /* of accelerators */
@@ -71,6 +72,8 @@ typedef enum cli_kind {
     CLI_PICTURE,      /**< likewise a picture */
     CLI_TRACE,        /**< likewise a picture or events */
     CLI_EVENTS,       /**< likewise events */
+    CLI_SAVED,        /**< likewise an analysis or a factor, in binary */
+    CLI_TREE,         /**< likewise an order with its tree */
     CLI_TABLE,        /**< likewise a table */
     CLI_OPTION,       /**< a value for mpk_options_set() */
     CLI_OPTION_ON,    /**< the same; without =VALUE it means "on" */

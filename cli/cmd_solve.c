@@ -47,7 +47,8 @@ int cmd_solve(cli_args *args) {
     if (args->dense && !off) {
         job.dense = !strcmp(args->dense, "on") ? "auto" : args->dense;
     } else if (!off && !job.minimum_norm && !job.perm && !job.plot && !job.trace &&
-               !job.given_blocks && !job.given_pivots && args->options.method == MPK_METHOD_AUTO &&
+               !job.given_blocks && !job.given_pivots && !job.analysis && !job.factor &&
+               !job.given_tree && !job.save && args->options.method == MPK_METHOD_AUTO &&
                is_array(job.matrix)) {
         job.dense = "auto", job.dense_if_one = 1;
     }

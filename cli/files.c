@@ -79,6 +79,7 @@ static const struct {
      "a trace",
      {".json", ".json.gz", ".json.xz", ".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
     {CLI_EVENTS, "a trace of cycles", {".json", ".json.gz", ".json.xz"}},
+    {CLI_TREE, "a tree", {".txt", ".txt.gz", ".txt.xz"}},
     {CLI_TABLE, "a table", {".csv", ".csv.gz", ".csv.xz"}}};
 enum { KINDS = sizeof kinds / sizeof *kinds, ENDINGS = 10 };
 
@@ -98,6 +99,7 @@ static bool known_ending(const named *n) {
     const char *noun, *slash = strrchr(n->path, '/'), *name = slash ? slash + 1 : n->path;
     const char *const *endings = endings_of(n->kind, &noun);
     struct stat info;
+    if (n->kind == CLI_SAVED) return true; /* there is one format, by any name */
     if (!strcmp(n->path, "-") || (!stat(n->path, &info) && !S_ISREG(info.st_mode))) return true;
     for (int e = 0; e < ENDINGS && endings[e]; e++)
         if (ends(name, endings[e])) return true;
@@ -126,6 +128,9 @@ static int check_output(const cli_args *args, const files *f, int k) {
     char one[320], two[320], why[400];
     const named *n = &f->out[k];
     if (!known_ending(n)) return refuse_ending(args, n);
+    if (n->kind == CLI_SAVED && !strcmp(n->path, "-"))
+        return cli_usage_error(args, "%s: what is saved goes to a file, not to standard output",
+                               call(n, one));
     for (int i = 0; i < f->ins; i++)
         if (mpki_output_same(n->path, f->in[i].path, true))
             return cli_usage_error(args, "%s is %s, which is read: it is not written over",

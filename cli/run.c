@@ -41,6 +41,17 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
         args->options.ordering != MPK_ORDERING_NATURAL)
         return cli_usage_error(args, "--given-%s is for --ordering given or natural",
                                args->given_blocks ? "blocks" : "pivots");
+    const char *const other[][2] = {{args->analysis, "analysis"},
+                                    {args->factor, "factor"},
+                                    {args->given_tree, "given-tree"},
+                                    {args->perm, "given-perm"}};
+    for (int k = 0, before = -1; k < 4; k++) {
+        if (!other[k][0]) continue;
+        if (before >= 0)
+            return cli_usage_error(args, "--%s and --%s each say the order: one is enough",
+                                   other[before][1], other[k][1]);
+        before = k;
+    }
     const int code = check_source(args);
     if (code) return code;
     job->asked = cli_asked(args);
@@ -49,6 +60,11 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
     job->matrix = args->nwords ? args->words[0] : NULL;
     job->generate = args->generate;
     job->perm = args->perm;
+    job->analysis = args->analysis;
+    job->factor = args->factor;
+    job->given_tree = args->given_tree;
+    job->save = args->save;
+    job->tree = args->tree;
     job->given_blocks = args->given_blocks;
     job->given_pivots = args->given_pivots;
     job->plot = args->plot;

@@ -110,6 +110,12 @@ endif()
 set_target_properties(bench_schur PROPERTIES OUTPUT_NAME schur
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 
+# Analyses and factors from files, beside making them: bench/results/saving.md
+add_executable(bench_saving EXCLUDE_FROM_ALL bench/saving.c)
+target_link_libraries(bench_saving PRIVATE metapack)
+set_target_properties(bench_saving PROPERTIES OUTPUT_NAME saving
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+
 # Few rows of b and x: bench/results/sparse-sides.md
 add_executable(bench_sparse_sides EXCLUDE_FROM_ALL bench/sparse_sides.c)
 target_link_libraries(bench_sparse_sides PRIVATE metapack_static m)

@@ -6,37 +6,38 @@ _metapack_options() # COMMAND -> its options
 {
     case $1 in
         solve)
-            echo '--generate --rhs --output --minimum-norm --method --no-direct --krylov
-                --tolerance --max-iterations --refine --condition --device --threads
-                --memory-limit --plot --force --json --quiet --progress --help --ordering
-                --given-perm --given-blocks --given-pivots --matching --scaling --model-threads
-                --accuracy --pivot-threshold --zero-tolerance --static-shift --restart --shadow
-                --symmetry-tolerance --direct --factor-type --strategy --block --grid
-                --similarity --similarity-end --joining --level --level-rule --fill-factor
-                --capacity-rule --drop-tolerance --drop-norm --pivoting --stages --butterfly
-                --schedule --sweeps --jacobi-epsilon --jacobi-decay --jacobi-norm --jacobi-push
-                --jacobi-judge --block-tolerance --shift --omega --precision --solve-sweeps
-                --triangular --isai-pattern --isai-power --isai-block --isai-limit --isai-over
-                --isai-relax --isai-precision --isai-frames --device-number
-                --device-memory-limit --backend --dense --trace --energy --seed
-                --deterministic' ;;
+            echo '--generate --rhs --output --minimum-norm --save-factor --factor --analysis
+                --method --no-direct --krylov --tolerance --max-iterations --refine --condition
+                --device --threads --memory-limit --plot --force --json --quiet --progress
+                --help --ordering --given-perm --given-tree --given-blocks --given-pivots
+                --matching --scaling --model-threads --accuracy --pivot-threshold
+                --zero-tolerance --static-shift --restart --shadow --symmetry-tolerance --direct
+                --factor-type --strategy --block --grid --similarity --similarity-end --joining
+                --level --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
+                --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
+                --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
+                --shift --omega --precision --solve-sweeps --triangular --isai-pattern
+                --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
+                --isai-frames --device-number --device-memory-limit --backend --dense --trace
+                --energy --seed --deterministic' ;;
         analyse | analyze)
-            echo '--generate --method --device --threads --memory-limit --plot --json --quiet
-                --progress --help --ordering --given-perm --given-blocks --given-pivots
-                --matching --scaling --model-threads --symmetry-tolerance --strategy --block
-                --grid --similarity --similarity-end --joining --device-number
-                --device-memory-limit --seed' ;;
+            echo '--generate --output --tree --method --device --threads --memory-limit --plot
+                --json --quiet --progress --help --ordering --given-perm --given-tree
+                --given-blocks --given-pivots --matching --scaling --model-threads
+                --symmetry-tolerance --strategy --block --grid --similarity --similarity-end
+                --joining --device-number --device-memory-limit --seed' ;;
         inertia)
-            echo '--generate --output --method --device --threads --memory-limit --plot --force
-                --json --quiet --progress --help --ordering --given-perm --matching --scaling
-                --model-threads --pivot-threshold --zero-tolerance --static-shift
-                --symmetry-tolerance --device-number --device-memory-limit --trace --energy
-                --seed --deterministic' ;;
+            echo '--generate --output --save-factor --factor --analysis --method --device
+                --threads --memory-limit --plot --force --json --quiet --progress --help
+                --ordering --given-perm --given-tree --matching --scaling --model-threads
+                --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
+                --device-number --device-memory-limit --trace --energy --seed
+                --deterministic' ;;
         inverse)
-            echo '--generate --pattern --output --threads --memory-limit --plot --force --json
-                --quiet --progress --help --ordering --given-perm --matching --scaling
-                --model-threads --accuracy --pivot-threshold --zero-tolerance --static-shift
-                --symmetry-tolerance --seed' ;;
+            echo '--generate --pattern --output --factor --analysis --threads --memory-limit
+                --plot --force --json --quiet --progress --help --ordering --given-perm
+                --given-tree --matching --scaling --model-threads --accuracy --pivot-threshold
+                --zero-tolerance --static-shift --symmetry-tolerance --seed' ;;
         schur)
             echo '--generate --variables --output --device --threads --memory-limit --force
                 --json --quiet --progress --help --ordering --matching --scaling --model-threads

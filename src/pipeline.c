@@ -7,6 +7,8 @@
 #include "core/output.h"
 #include "core/sizes.h"
 #include "core/trace.h"
+#include "analysis/block/block.h"
+#include "analysis/tree_file.h"
 #include "dense/problem.h"
 #include "factor/null_space.h"
 #include "factor/selected.h"
@@ -21,6 +23,7 @@
 #include <metapack/adaptive.h>
 #include <metapack/null_space.h>
 #include <metapack/pipeline.h>
+#include <metapack/save.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +54,9 @@ static mpk_status look_at_files(mpk_context *ctx, const mpk_job *job) {
     char read[MPKI_MAX_WORD];
     const bool reads = job->generate && mpki_generate_reads(job->generate, read);
     const char *const in[] = {job->matrix,       job->rhs,          job->perm,
-                              job->given_blocks, job->given_pivots, reads ? read : NULL};
-    const char *const out[] = {job->output, job->plot, job->trace};
+                              job->given_blocks, job->given_pivots, reads ? read : NULL,
+                              job->analysis,     job->factor,       job->given_tree};
+    const char *const out[] = {job->output, job->plot, job->trace, job->save, job->tree};
     enum { IN = sizeof in / sizeof *in, OUT = sizeof out / sizeof *out };
     char text[512];
     for (int k = 0; k < OUT; k++) {
@@ -100,6 +104,10 @@ static mpk_status look_at_dense(work *w) {
                               : job->given_blocks ? "given-blocks"
                               : job->given_pivots ? "given-pivots"
                               : job->minimum_norm ? "minimum-norm"
+                              : job->analysis     ? "analysis"
+                              : job->factor       ? "factor"
+                              : job->given_tree   ? "given-tree"
+                              : job->save         ? "save-factor"
                                                   : NULL;
     if (other)
         return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1, "option --%s is %s", other, by);
@@ -114,6 +122,11 @@ static mpk_status look_at_dense(work *w) {
 static bool is_dense(const work *w) {
     const bool one = w->run.problem.symmetry != MPK_GENERAL && w->run.asymmetry.pairs == 0;
     return w->job->dense && (one || !w->job->dense_if_one);
+}
+
+/* What stands in place of an analysis; NULL: nothing. */
+static const char *instead(const mpk_job *job) {
+    return job->analysis ? job->analysis : job->factor ? job->factor : job->given_tree;
 }
 
 /* An option that the caller asked for, and that this run does not read. */
@@ -133,10 +146,18 @@ static mpk_status look_at_asked(const work *w) {
                           "%.300s: a trace is of methods on blocks, and %s has nothing for it%s",
                           w->job->trace, direct ? "the direct solver" : "method none",
                           direct ? "; a plot has the times of its phases" : "");
+    if (!direct && (w->job->tree || (w->job->save && w->job->goal != MPK_GOAL_ANALYSE)))
+        return mpki_error(w->ctx, MPK_ERR_UNSUPPORTED, "options", -1,
+                          "%.300s: only the direct method has a %s to be written",
+                          w->job->tree ? w->job->tree : w->job->save,
+                          w->job->tree ? "tree" : "factor");
     for (int k = 0; (o = mpk_option_at(k)); k++) {
         if (!(w->job->asked >> k & 1)) continue;
         if (!mpki_option_is_read(o, &options, general, why, sizeof why))
             return refuse(w, k, why, "");
+        const bool order = !strcmp(o->key, "ordering") || !strcmp(o->key, "model_threads");
+        if (order && instead(w->job))
+            return refuse(w, k, "not read: the order is that of the file", "");
         if (w->job->minimum_norm && (!strcmp(o->key, "krylov") || !strcmp(o->key, "condition")))
             return refuse(w, k, "not read by --minimum-norm", "");
     }
@@ -170,8 +191,7 @@ static bool is_packed(const char *path) {
 }
 
 /* More than the caller expects, or than the disk has. least, most [in] bytes of the text */
-static mpk_status check_bytes(const work *w, double least, double most) {
-    const char *path = w->job->output;
+static mpk_status check_bytes(const work *w, const char *path, double least, double most) {
     const double limit = w->job->most_bytes;
     char a[MPKI_UNIT_MAX], b[MPKI_UNIT_MAX], size[3 * MPKI_UNIT_MAX], where[300];
     if (!path || limit <= 0) return MPK_OK;
@@ -211,7 +231,7 @@ static mpk_status check_output(const work *w) {
                     ? (double)a->nnz * 2 * DIGITS * (a->scalar >= MPK_C ? 2 : 1)
                     : bytes_of_vectors(w, 1);
     if (w->job->goal == MPK_GOAL_READ) bytes = mpki_problem_text_bytes(w->problem, w->job->output);
-    return check_bytes(w, bytes, bytes);
+    return check_bytes(w, w->job->output, bytes, bytes);
 }
 
 /* A matrix that is only written: its values may take one digit or all. */
@@ -222,9 +242,10 @@ static mpk_status check_generated_text(const work *w) {
     const mpk_status status = mpki_generate_sizes(w->ctx, w->job->generate, &n, &nnz);
     if (mpk_failed(status)) return status;
     if (mpki_npy_named(w->job->output))
-        return check_bytes(w, mpki_npy_bytes(n, n, MPK_S), mpki_npy_bytes(n, n, MPK_Z));
+        return check_bytes(w, w->job->output, mpki_npy_bytes(n, n, MPK_S),
+                           mpki_npy_bytes(n, n, MPK_Z));
     const double indices = 2 * (floor(log10(fmax(n, 1))) + 2);
-    return check_bytes(w, nnz * (indices + 2), nnz * (indices + VALUE));
+    return check_bytes(w, w->job->output, nnz * (indices + 2), nnz * (indices + VALUE));
 }
 
 /* A generated matrix is known in size before it is there. What any method needs of a stored entry:
@@ -312,8 +333,50 @@ static void tell(work *w) {
 
 /* ---- three ways to a solution ---------------------------------------------------------------- */
 
+/* Whose values are in the factor of a file? A solution would be of a matrix that nobody named. */
+static mpk_status check_values(const work *w) {
+    const mpk_problem_view *a = &w->run.problem;
+    const size_t size = (size_t)a->nnz * mpk_scalar_size(a->scalar);
+    if (!size || !memcmp(w->fac->ax, a->ax, size)) return MPK_OK;
+    return mpki_error(w->ctx, MPK_ERR_INPUT, "load", -1,
+                      "%.300s: the factor is of a matrix with other values: --analysis takes its "
+                      "order alone",
+                      w->job->factor);
+}
+
+/* By the order and the supernodes of a file. */
+static mpk_status analyse_given(work *w) {
+    mpki_tree_file t = {0};
+    mpk_status status = mpki_tree_read(w->ctx, w->job->given_tree, w->run.problem.n, &t);
+    if (!mpk_failed(status))
+        status = mpk_analyse_tree(w->ctx, w->problem, &w->options, t.supernodes, t.perm, t.first,
+                                  t.parent, &w->an);
+    mpki_tree_file_free(w->ctx, &t);
+    return status;
+}
+
+/* A file may have an analysis of another method than the one that was asked for. */
+static mpk_status check_method(work *w) {
+    const mpk_method in = w->an->options.method, asked = w->options.method;
+    const bool direct = !mpki_on_blocks(in);
+    if (direct == !mpki_on_blocks(asked) && (direct || in == asked)) return MPK_OK;
+    mpk_analysis_destroy(&w->an);
+    return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "load", -1,
+                      "%.300s: the analysis is for method %s, and %s was asked for",
+                      instead(w->job), direct ? "ldlt" : mpk_method_name(in),
+                      mpk_method_name(asked));
+}
+
+static mpk_status find_order(work *w) {
+    const mpk_job *job = w->job;
+    if (job->given_tree) return analyse_given(w);
+    if (!job->analysis && !job->factor) return mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
+    const mpk_status status = mpk_analysis_load(w->ctx, w->problem, instead(job), &w->an);
+    return mpk_failed(status) ? status : mpki_worse(status, check_method(w));
+}
+
 static mpk_status analyse(work *w) {
-    mpk_status status = mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
+    mpk_status status = find_order(w);
     tell(w);
     if (mpk_failed(status) || w->job->goal != MPK_GOAL_ANALYSE || w->options.device == MPK_ON_CPU)
         return status;
@@ -349,7 +412,9 @@ static mpk_status shortest(work *w) {
 /* A factor that nothing is solved with is for the inertia. */
 static mpk_status factorize(work *w) {
     mpki_ask_for_rank(w->ctx, w->job->goal == MPK_GOAL_FACTORIZE);
-    mpk_status status = mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
+    mpk_status status = w->job->factor ? mpk_factor_load(w->ctx, w->an, w->job->factor, &w->fac)
+                                       : mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
+    if (w->job->factor && !mpk_failed(status)) status = mpki_worse(status, check_values(w));
     mpki_ask_for_rank(w->ctx, false);
     if (!mpk_failed(status) && w->job->goal == MPK_GOAL_FACTORIZE)
         status = mpki_worse(status, mpki_certify(w->ctx, w->fac, NULL));
@@ -534,6 +599,25 @@ static mpk_status write_kernel(work *w) {
     return status;
 }
 
+/* The analysis or the factor, and the tree. */
+static mpk_status write_saved(work *w) {
+    const mpk_job *job = w->job;
+    mpk_tree tree;
+    mpk_status status = MPK_OK;
+    if (!job->save && !job->tree) return MPK_OK;
+    (void)solved(w, mpki_failed(w->ctx)); /* what the run has to say */
+    if (job->save && job->goal == MPK_GOAL_ANALYSE) {
+        status = mpk_analysis_save(w->ctx, w->an, job->save);
+    } else if (job->save) {
+        const double bytes = (double)w->run.factor.bytes;
+        if (job->most_bytes > 0) status = check_bytes(w, job->save, bytes, bytes);
+        if (!mpk_failed(status)) status = mpk_factor_save(w->ctx, w->fac, job->save);
+    }
+    if (!job->tree || mpk_failed(status)) return status;
+    mpk_analysis_tree_get(w->an, &tree);
+    return mpki_tree_write(w->ctx, job->tree, &tree);
+}
+
 static mpk_status write_output(work *w) {
     const mpk_problem_view *a = &w->run.problem;
     if (!w->job->output) return MPK_OK;
@@ -582,8 +666,9 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
-    if ((job->goal == MPK_GOAL_INVERSE || job->minimum_norm) && w.options.method == MPK_METHOD_AUTO)
-        w.options.method = MPK_METHOD_LDLT;
+    const bool direct = job->goal == MPK_GOAL_INVERSE || job->minimum_norm || instead(job) ||
+                        (job->goal != MPK_GOAL_ANALYSE && job->save);
+    if (direct && w.options.method == MPK_METHOD_AUTO) w.options.method = MPK_METHOD_LDLT;
     const mpki_engine *engine =
         mpk_failed(status) ? NULL : mpki_engine_of(ctx, NULL, &w.options); /* is it there? */
     if (engine)
@@ -604,10 +689,14 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
         !mpki_problem_sparse_named(job->output))
         status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1,
                             "%s: entries on a pattern are written as .mtx", job->output);
+    if (!mpk_failed(status) && !!job->analysis + !!job->factor + !!job->given_tree > 1)
+        status = mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1,
+                            "an analysis, a factor and a tree: one of them at most");
     if (!mpk_failed(status)) status = look_at_dense(&w);
     if (!mpk_failed(status)) status = load(&w);
     if (!mpk_failed(status)) status = run(&w);
     if (!mpk_failed(status)) status = mpki_worse(status, write_output(&w));
+    if (!mpk_failed(status)) status = mpki_worse(status, write_saved(&w));
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);
     mpki_release(ctx, w.history.residual);

@@ -71,6 +71,12 @@ void mpk_analysis_info_get_sized(size_t size, const mpk_analysis *an, mpk_analys
     GIVE(info);
 }
 
+void mpk_analysis_tree_get_sized(size_t size, const mpk_analysis *an, mpk_tree *tree) {
+    mpk_tree full;
+    mpk_analysis_tree_get(an, &full);
+    GIVE(tree);
+}
+
 void mpk_factor_info_get_sized(size_t size, const mpk_factor *fac, mpk_factor_info *info) {
     mpk_factor_info full;
     mpk_factor_info_get(fac, &full);

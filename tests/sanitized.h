@@ -22,4 +22,10 @@
 #define TEST_THREAD_SANITIZED 1
 #endif
 #endif
+
+/** A loop over the scalars begins with the first and goes on by the step: under sanitizers those in
+ *  double, whose code single precision is with other lengths. */
+#define TEST_SCALAR_FIRST (TEST_SANITIZED ? MPK_D : MPK_S)
+#define TEST_SCALAR_STEP (TEST_SANITIZED ? 2 : 1)
+
 #endif

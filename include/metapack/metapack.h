@@ -63,6 +63,8 @@
 #include <metapack/null_space.h>   /* the kernel of a singular A, and shortest solutions */
 #include <metapack/solve_sparse.h> /* few rows of b, few rows of x */
 
+#include <metapack/save.h> /* an analysis or a factor in a file */
+
 #include <metapack/batch.h> /* many small dense matrices at once */
 #include <metapack/isai.h>  /* incomplete sparse approximate inverses */
 

@@ -57,6 +57,12 @@ typedef struct mpk_job {
     int64_t
         minimum_norm; /**< SOLVE: 1: of all X with the least ||B - A X||_2 the one with the least
                                ||X||_2 (mpk_solve_minimum_norm), by the direct method */
+    /** In place of an analysis, of the pattern of A: a file by `save` or mpk_analysis_save(); a file
+     *  with the factor of A itself; or one with a tree, as `tree` is written. Method auto is then
+     *  ldlt. NULL: none; one of them at most. */
+    const char *analysis, *factor, *given_tree;
+    const char *save; /**< file to write: the analysis (ANALYSE); the factor (FACTORIZE, SOLVE) */
+    const char *tree; /**< file to write: the order and the tree, as text (ANALYSE) */
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by

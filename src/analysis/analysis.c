@@ -5,6 +5,7 @@
 #include "block/block.h"
 #include "choose.h"
 #include "general.h"
+#include "symbolic/symbolic.h"
 
 #include <metapack/schur.h>
 
@@ -44,13 +45,25 @@ void mpk_analysis_perm(const mpk_analysis *an, int32_t *perm) {
         perm[an->n + k] = an->split->variable[k];
 }
 
+void mpk_analysis_tree_get(const mpk_analysis *an, mpk_tree *tree) {
+    if (!tree) return;
+    *tree = (mpk_tree){0};
+    if (!an || an->block || an->split) return;
+    tree->n = an->n;
+    tree->supernodes = an->nsuper;
+    tree->perm = an->perm;
+    tree->first = an->sptr;
+    tree->parent = an->parent;
+    tree->row_first = an->rptr;
+    tree->row = an->ridx;
+}
+
 const int32_t *mpki_positions(const mpk_analysis *an) {
     return an->block ? an->block->blocking.iperm : an->iperm;
 }
 
-/* An analysis with the pattern and the values, and nothing else. */
-static mpk_analysis *create(mpk_context *ctx, const mpk_problem *problem,
-                            const mpk_options *options) {
+mpk_analysis *mpki_analysis_new(mpk_context *ctx, const mpk_problem *problem,
+                                const mpk_options *options) {
     mpk_analysis *an = MPKI_ZNEW(ctx, STAGE, 1, mpk_analysis);
     if (!an) return NULL;
     an->ctx = ctx;
@@ -130,8 +143,9 @@ static double analysis_bytes(const mpk_analysis *an) {
     return graph + fmax(order, match);
 }
 
+/* tree: the caller's; NULL: one is made for the order. */
 static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                        const char *keep, mpk_analysis *an) {
+                        const char *keep, const mpk_tree *tree, mpk_analysis *an) {
     mpki_graph graph = {0};
     mpki_choice choice = {.rank = -1};
     double start = mpki_now_s();
@@ -141,7 +155,9 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
     double ordered = mpki_now_s();
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.7))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    if (!mpk_failed(status)) status = mpki_symbolic(ctx, an, &graph, choice.mate);
+    if (!mpk_failed(status))
+        status = tree ? mpki_tree_given(ctx, tree, &graph, an)
+                      : mpki_symbolic(ctx, an, &graph, choice.mate);
     an->info.time_order_s = ordered - start - an->info.time_match_s;
     an->info.time_symbolic_s = mpki_now_s() - ordered;
 #ifndef NDEBUG
@@ -163,13 +179,14 @@ static mpk_status build_whole(mpk_context *ctx, const mpk_problem *problem,
     char *keep = MPKI_NEW(ctx, STAGE, problem->n, char);
     if (!keep) return mpki_failed(ctx);
     if (problem->n) memset(keep, 1, (size_t)problem->n);
-    const mpk_status status = build(ctx, problem, options, keep, an);
+    const mpk_status status = build(ctx, problem, options, keep, NULL, an);
     mpki_release(ctx, keep);
     return status;
 }
 
-mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                        const char *keep, mpk_analysis **an) {
+/* tree: as for build(). */
+static mpk_status analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                          const char *keep, const mpk_tree *tree, mpk_analysis **an) {
     mpk_options full;
     double start = mpki_now_s();
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -186,13 +203,13 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
     if (mpk_failed(status)) return status;
     if (mpki_progress(ctx, STAGE, 0))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    mpk_analysis *made = create(ctx, problem, &full);
+    mpk_analysis *made = mpki_analysis_new(ctx, problem, &full);
     if (!made) return mpki_failed(ctx);
     if (problem->split)
         status = build_whole(ctx, problem, &full, made);
     else
         status = mpki_on_blocks(full.method) ? mpki_block_analyse(ctx, problem, &full, made)
-                                             : build(ctx, problem, &full, keep, made);
+                                             : build(ctx, problem, &full, keep, tree, made);
     if (mpk_failed(status)) {
         mpk_analysis_destroy(&made);
         return status;
@@ -203,10 +220,41 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
     return status;
 }
 
+mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
+                        const char *keep, mpk_analysis **an) {
+    return analyse(ctx, problem, options, keep, NULL, an);
+}
+
 mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                        mpk_analysis **an) {
     MPKI_CALM;
-    return mpki_analyse(ctx, problem, options, NULL, an);
+    return analyse(ctx, problem, options, NULL, NULL, an);
+}
+
+mpk_status mpk_analyse_tree(mpk_context *ctx, const mpk_problem *problem,
+                            const mpk_options *options, int32_t supernodes, const int32_t *perm,
+                            const int32_t *first, const int32_t *parent, mpk_analysis **an) {
+    MPKI_CALM;
+    mpk_options full;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    mpk_status status = mpki_options_resolve(ctx, options, &full);
+    if (mpk_failed(status)) return status;
+    const bool general = problem && problem->symmetry == MPK_GENERAL;
+    if (general || (full.method != MPK_METHOD_AUTO && full.method != MPK_METHOD_LDLT))
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          general ? "the matrix is not symmetric, and trees are given for "
+                                    "matrices that are"
+                                  : "a tree is for the direct method: method ldlt");
+    const mpk_tree tree = {.n = problem ? problem->n : 0,
+                           .supernodes = supernodes,
+                           .perm = perm,
+                           .first = first,
+                           .parent = parent};
+    full.ordering = MPK_ORDERING_GIVEN;
+    full.given_perm = perm;
+    full.given_blocks = full.given_pivots = NULL;
+    return analyse(ctx, problem, &full, NULL, &tree, an);
 }
 
 /* ---- of an interior -------------------------------------------------------------------------- */

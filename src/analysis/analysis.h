@@ -39,6 +39,8 @@ struct mpk_analysis {
     /* shared with the problem */
     mpki_layout *layout;
     mpki_values *values; /* as they were analysed; NULL: the analysis is a factor's own */
+    bool loaded;   /* from a file: those that were analysed are known by their hash alone, and */
+    uint64_t hash; /* `values` are the problem's that it was loaded with (save.h) */
     int32_t n;
     int64_t nnz;
     mpk_scalar scalar;
@@ -76,8 +78,16 @@ struct mpk_analysis {
     mpk_analysis_info info;
 };
 
+/** An analysis with the pattern and the values of the problem, and options that are resolved;
+ *  nothing else. NULL: MPK_ERR_MEMORY. */
+mpk_analysis *mpki_analysis_new(mpk_context *ctx, const mpk_problem *problem,
+                                const mpk_options *options);
+
 /** n: the position of each index. */
 const int32_t *mpki_positions(const mpk_analysis *an);
+
+/** A number that tells values of an analysis apart. */
+uint64_t mpki_values_hash(const mpk_analysis *an, const void *ax);
 
 /** mpk_analyse.  keep [in] n: columns that belong to the core, though the matching leaves them
  * bare; NULL: none */

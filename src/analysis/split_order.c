@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order of an interior, beside that of the whole matrix: outer variables that separate the rest
- * come late in a good order of all, and without them that order may be better than one that has not
- * seen them. */
+/* The order of an interior, beside two that have seen the outer variables. These separate the rest,
+ * and come late in a good order of all: then it is good without them. Or they hang everywhere, and
+ * minimum degree counts them while they wait for the end. */
+#include "order/order.h"
 #include "symbolic/symbolic.h"
 
 #include <string.h>
 
 static const char STAGE[] = "order";
+/* An interior that costs so many times what all of A does is not ordered once more. */
+static const double ENOUGH = 1.05;
 
 /* All of A by columns, lower triangle: the interior, then the outer variables. */
 typedef struct whole {
@@ -55,7 +58,8 @@ static mpk_status whole_make(mpk_context *ctx, const mpk_analysis *an, const int
     return mpki_graph_build(ctx, a->n, a->ap, a->ai, a->mate, a->map, &a->graph);
 }
 
-/* perm [out] n: the interior in the order of the vertices, pairs adjacent. first [work] n of all */
+/* perm [out] n: the first n variables in the order of the vertices, pairs adjacent. first [work] n
+ * of all */
 static void restrict_order(const whole *a, int32_t n, int32_t *first, int32_t *perm) {
     int32_t next = 0;
     for (int32_t i = a->n - 1; i >= 0; i--) first[a->map[i]] = i;
@@ -67,12 +71,25 @@ static void restrict_order(const whole *a, int32_t n, int32_t *first, int32_t *p
     }
 }
 
+/* perm in place of an's order, whose cost is *best, where it costs less. */
+static mpk_status take_better(mpk_context *ctx, const mpk_options *options, const mpki_graph *below,
+                              const int32_t *perm, mpk_ordering used, mpki_cost *best,
+                              mpk_analysis *an) {
+    mpki_cost cost;
+    const mpk_status status = mpki_order_time(ctx, below, perm, options->model_threads, &cost);
+    if (mpk_failed(status) || !(cost.time_s < best->time_s)) return status;
+    memcpy(an->perm, perm, (size_t)an->n * sizeof *perm);
+    an->info.ordering = used;
+    *best = cost;
+    return status;
+}
+
 mpk_status mpki_split_order(mpk_context *ctx, const mpk_options *options, const mpki_graph *graph,
                             const int32_t *mate, mpk_analysis *an) {
     const int32_t n = an->n, outer = mpki_split_rows(an->split);
     whole a = {0};
-    mpki_graph below = {0};
-    mpki_cost alone, restricted;
+    mpki_graph below = {0}, single = {0};
+    mpki_cost best = {0}, all = {0};
     mpk_ordering used = MPK_ORDERING_AUTO;
     if (outer == 0) return MPK_OK;
     mpk_status status = mpki_graph_below(ctx, graph, an->split, &below);
@@ -84,19 +101,32 @@ mpk_status mpki_split_order(mpk_context *ctx, const mpk_options *options, const 
         status = mpki_order(ctx, &a.graph, MPK_ORDERING_AUTO, options->seed, options->threads,
                             a.order, &used);
     if (!mpk_failed(status)) {
-        restrict_order(&a, n, first, perm);
-        for (int32_t k = n; k < n + outer; k++) an->perm[k] = perm[k] = k;
-        status = mpki_order_time(ctx, &below, an->perm, options->model_threads, &alone);
+        restrict_order(&a, a.n, first, perm);
+        status = mpki_graph_build(ctx, a.n, a.ap, a.ai, NULL, NULL, &single);
     }
     if (!mpk_failed(status))
-        status = mpki_order_time(ctx, &below, perm, options->model_threads, &restricted);
-    if (!mpk_failed(status) && restricted.time_s < alone.time_s) {
-        memcpy(an->perm, perm, (size_t)n * sizeof *perm);
-        an->info.ordering = used;
+        status = mpki_order_time(ctx, &single, perm, options->model_threads, &all);
+    if (!mpk_failed(status)) {
+        for (int32_t k = n; k < n + outer; k++) an->perm[k] = perm[k] = k;
+        status = mpki_order_time(ctx, &below, an->perm, options->model_threads, &best);
+    }
+    if (!mpk_failed(status)) {
+        restrict_order(&a, n, first, perm);
+        status = take_better(ctx, options, &below, perm, used, &best, an);
+    }
+    if (!mpk_failed(status) && best.time_s > ENOUGH * all.time_s && mpki_camd_takes(&a.graph)) {
+        memset(first, 0, (size_t)a.graph.n * sizeof *first);
+        for (int32_t i = n; i < a.n; i++) first[a.map[i]] = 1;
+        status = mpki_order_camd(ctx, &a.graph, first, a.order);
+        if (!mpk_failed(status)) {
+            restrict_order(&a, n, first, perm);
+            status = take_better(ctx, options, &below, perm, MPK_ORDERING_AMD, &best, an);
+        }
     }
     mpki_release(ctx, perm);
     mpki_release(ctx, first);
     mpki_graph_free(ctx, &below);
+    mpki_graph_free(ctx, &single);
     whole_free(ctx, &a);
     return status;
 }

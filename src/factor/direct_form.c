@@ -42,9 +42,7 @@ static mpk_status give(const mpk_factor *fac, void *ax, double *scale) {
 
 /* ---- another analysis ------------------------------------------------------------------------ */
 
-/* Room for numbers by `an`, in exchange for those that there are. After a failure the old ones are
- * still there. */
-static mpk_status replace(mpk_factor *fac, const mpk_analysis *an) {
+mpk_status mpki_direct_replace(mpk_factor *fac, const mpk_analysis *an) {
     mpki_tree_view tree = mpki_tree_view_of(an);
     mpki_direct *fresh = NULL;
     if (fac->narrow) {
@@ -81,7 +79,7 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
     mpk_analysis *own = NULL;
     mpk_status status = mpki_analyse(ctx, &problem, &options, keep, &own);
     if (mpk_failed(status)) return status;
-    status = replace(fac, own);
+    status = mpki_direct_replace(fac, own);
     if (mpk_failed(status)) {
         mpk_analysis_destroy(&own);
         return status;
@@ -94,7 +92,7 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
 
 /* Return to the analysis that the factor was made for. */
 static mpk_status return_to_base(mpk_factor *fac) {
-    mpk_status status = replace(fac, fac->base);
+    mpk_status status = mpki_direct_replace(fac, fac->base);
     if (mpk_failed(status)) return status;
     fac->an = fac->base;
     mpk_analysis_destroy(&fac->own);
@@ -118,7 +116,8 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
         if (!fresh) {
             stop.flops = fac->patience * (MPKI_STOP_OLD_TIMES * info->factor_flops +
                                           MPKI_STOP_OLD_ENTRY * (double)info->nnz);
-            stop.rejected = (int64_t)(fac->patience * (0.5 * info->n + MPKI_STOP_OLD_REJECTED));
+            stop.rejected =
+                (int64_t)fmin(fac->patience * (0.5 * info->n + MPKI_STOP_OLD_REJECTED), 9e18);
         }
         const bool may_stop = free_to && !last && (!fresh || !info->matching);
         mpk_status status = mpki_factorize_once(fac, may_stop ? &stop : NULL, result);
@@ -222,8 +221,7 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* The status of a factor that can be used, with its text. */
-static mpk_status outcome(const mpk_factor *fac) {
+mpk_status mpki_direct_outcome(const mpk_factor *fac) {
     const mpk_factor_info *info = &fac->info;
     const int64_t zero = info->inertia.zero;
     if (fac->broken > 0)
@@ -317,7 +315,7 @@ static mpk_status factorize_narrow(mpk_factor *fac, bool is_new, mpk_unfit *why)
     if (!fac->narrow) fac->engine->direct->free(&fac->direct);
     fac->narrow = true;
     fac->raised = 0;
-    if (!fac->direct) status = replace(fac, fac->an);
+    if (!fac->direct) status = mpki_direct_replace(fac, fac->an);
     if (!mpk_failed(status)) status = factorize_by_stages(fac, is_new, &result, &stages);
     if (!mpk_failed(status)) {
         mpki_factor_describe(fac, &result);
@@ -370,14 +368,14 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
     fac->options.precision = MPK_PRECISION_DOUBLE; /* as it is in force from here on */
     fac->raised = fac->options.zero_tolerance < 0 ? fac->known.raised : 0;
     if (fac->matched > 0) fac->matched--;
-    if (!fac->direct) status = replace(fac, fac->an);
+    if (!fac->direct) status = mpki_direct_replace(fac, fac->an);
     if (!mpk_failed(status)) status = find_numbers(fac, is_new, &stages);
     if (!mpk_failed(status)) status = mpki_find_rank(fac, is_new || stages > 1, &stale);
     if (!mpk_failed(status) && stale) status = match_again(fac, &stages);
     if (mpk_failed(status)) return status;
     fac->info.stages = stages + fac->info.again;
     fac->info.unfit = unfit;
-    return outcome(fac);
+    return mpki_direct_outcome(fac);
 }
 
 /* ---- the other verbs ------------------------------------------------------------------------- */

@@ -17,4 +17,10 @@ double mpki_pivot_noise(const mpk_factor *fac);
 /** The engine's view of an analysis. */
 mpki_tree_view mpki_tree_view_of(const mpk_analysis *an);
 
+/** Room for numbers by `an`, in exchange for those that there are. After a failure the old ones are
+ *  still there. Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_direct_replace(mpk_factor *fac, const mpk_analysis *an);
+/** The status of a factor that can be used, recorded with its text. */
+mpk_status mpki_direct_outcome(const mpk_factor *fac);
+
 #endif

@@ -123,6 +123,11 @@ struct mpk_factor {
     mpk_certificate certificate;
 };
 
+/** A factor of an analysis, without values and numbers, on the engine that the options lead to. NULL:
+ *  no memory for it; else mpki_failed() tells whether something is missing. */
+mpk_factor *mpki_factor_new(mpk_context *ctx, const char *stage, const mpk_analysis *an,
+                            const mpk_options *options);
+
 /** Have values, row norms and scaling in host memory: fac->values, ax, row_norm, norm_inf, scale.
  *  Who reads them asks first. Errors are recorded in ctx. MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac);

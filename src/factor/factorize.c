@@ -155,6 +155,23 @@ static mpk_status refactorize(mpk_context *ctx, const source *from, const mpk_op
     return factorize(fac, from, options, false);
 }
 
+mpk_factor *mpki_factor_new(mpk_context *ctx, const char *stage, const mpk_analysis *an,
+                            const mpk_options *options) {
+    mpk_factor *fac = MPKI_ZNEW(ctx, stage, 1, mpk_factor);
+    if (!fac) return NULL;
+    fac->ctx = ctx;
+    fac->form = mpki_form_of(an);
+    fac->engine = mpki_engine_of(ctx, an, options);
+    fac->forks = mpki_forks();
+    fac->base = fac->an = an;
+    fac->patience = 1;
+    fac->known.zeros = -1;
+    mpki_lock_init(&fac->bringing);
+    fac->scale = MPKI_NEW(ctx, stage, mpki_scales(an) + mpki_split_rows(an->split), double);
+    fac->row_norm = MPKI_NEW(ctx, stage, an->n, double);
+    return fac;
+}
+
 static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const source *from,
                          const mpk_options *options, mpk_factor **out) {
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -165,18 +182,8 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const source 
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the factor belongs to another analysis");
     if (*out) return refactorize(ctx, from, options, *out);
-    mpk_factor *fac = MPKI_ZNEW(ctx, STAGE, 1, mpk_factor);
+    mpk_factor *fac = mpki_factor_new(ctx, STAGE, an, options);
     if (!fac) return mpki_failed(ctx);
-    fac->ctx = ctx;
-    fac->form = mpki_form_of(an);
-    fac->engine = mpki_engine_of(ctx, an, options);
-    fac->forks = mpki_forks();
-    fac->base = fac->an = an;
-    fac->patience = 1;
-    fac->known.zeros = -1;
-    mpki_lock_init(&fac->bringing);
-    fac->scale = MPKI_NEW(ctx, STAGE, mpki_scales(an) + mpki_split_rows(an->split), double);
-    fac->row_norm = MPKI_NEW(ctx, STAGE, an->n, double);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = factorize(fac, from, options, true);
     if (mpk_failed(status)) mpk_factor_destroy(&fac);

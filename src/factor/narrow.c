@@ -38,16 +38,19 @@ bool mpki_narrow_wanted(mpk_factor *fac, mpk_unfit *why) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+bool mpki_narrow_ones(mpk_factor *fac) {
+    if (fac->ones) return true;
+    fac->ones = MPKI_NEW(fac->ctx, STAGE, fac->an->n, double);
+    for (int32_t i = 0; fac->ones && i < fac->an->n; i++) fac->ones[i] = 1;
+    return fac->ones != NULL;
+}
+
 void *mpki_narrow_values(mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const double *s = fac->scale, *ax = fac->ax;
     const int parts = parts_of(fac);
-    if (!fac->ones) {
-        fac->ones = MPKI_NEW(ctx, STAGE, an->n, double);
-        for (int32_t i = 0; fac->ones && i < an->n; i++) fac->ones[i] = 1;
-    }
-    float *out = fac->ones ? MPKI_NEW(ctx, STAGE, an->nnz * parts, float) : NULL;
+    float *out = mpki_narrow_ones(fac) ? MPKI_NEW(ctx, STAGE, an->nnz * parts, float) : NULL;
     bool beyond = false;
     if (!out) return NULL;
     for (int32_t j = 0; j < an->n; j++)

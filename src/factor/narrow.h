@@ -13,6 +13,8 @@ bool mpki_narrow_wanted(mpk_factor *fac, mpk_unfit *why);
 /** MPK_ERR_UNSUPPORTED, recorded: engines other than the processor's have no such factor. */
 mpk_status mpki_narrow_refused(mpk_context *ctx);
 
+/** Have fac->ones. false: MPK_ERR_MEMORY, recorded. */
+bool mpki_narrow_ones(mpk_factor *fac);
 /** S A S rounded to single precision, to be released, and fac->ones. NULL: MPK_ERR_MEMORY, or
  *  MPK_ERR_NUMERIC where an entry is too large for it, recorded. */
 void *mpki_narrow_values(mpk_factor *fac);

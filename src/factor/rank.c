@@ -236,22 +236,11 @@ mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-uint64_t mpki_values_hash(const mpk_analysis *an, const void *ax) {
-    const char *bytes = ax;
-    const int64_t count = an->nnz * (int64_t)mpk_scalar_size(an->scalar);
-    uint64_t h = 0;
-    for (int64_t k = 0; k < count; k += 8) {
-        uint64_t word = 0;
-        memcpy(&word, bytes + k, count - k < 8 ? (size_t)(count - k) : 8);
-        h = mpki_random_mix(h ^ word) + MPKI_GOLDEN;
-    }
-    return h;
-}
-
 /* The matching saw older values: what was a zero then need not be zero now. */
 static bool analysed_these(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     if (fac->own) return fac->own_of == mpki_values_hash(an, fac->ax);
+    if (an->loaded) return an->hash == mpki_values_hash(an, fac->ax);
     return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
 }
 

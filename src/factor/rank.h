@@ -17,8 +17,6 @@
  *               factorize, before a verdict
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale);
-/** A number that tells values of an analysis apart. */
-uint64_t mpki_values_hash(const mpk_analysis *an, const void *ax);
 /** Forget the vectors that verdicts on older values have found. */
 void mpki_kernel_forget(mpk_factor *fac);
 

@@ -22,9 +22,10 @@ mpk_status mpki_solve_work_turn(mpk_context *ctx, mpki_solve_work *work, mpki_tu
     const size_t n = (size_t)s->a.n;
     *turned = (mpki_turned){0};
     if (!fac->form->transposed)
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "a factor on blocks of a matrix that is not symmetric does not solve with "
-                          "its transpose: that of method ldlt does");
+        return mpki_error(
+            ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+            "a factor on blocks of a matrix that is not symmetric does not solve with "
+            "its transpose: that of method ldlt does");
     mpk_status status = mpki_full_make(ctx, &s->a, 1, &turned->rows, NULL);
     turned->row_norm = MPKI_NEW(ctx, STAGE, s->a.n, double);
     turned->scale = MPKI_NEW(ctx, STAGE, 2 * (int64_t)s->a.n, double);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_factorize against dense eigenvalues and its own definition, on families that need every
  * pivoting path. */
+#include "../sanitized.h"
 #include "support.h"
 
 #include "analysis/analysis.h"
@@ -118,7 +119,7 @@ static void test_families(void **unused) {
     static const int sizes[] = {1, 2, 3, 8, 30, 75};
     for (int family = 0; family < FAMILY_COUNT; family++)
         for (int s = 0; s < 6; s++)
-            for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+            for (int scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
                 for (int h = 0; h <= (scalar >= MPK_C); h++) {
                     check_one(family, sizes[s], scalar, h ? MPK_HERMITIAN : MPK_SYMMETRIC, MPK_AUTO,
                               1);

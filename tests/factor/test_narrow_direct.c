@@ -2,6 +2,7 @@
 /* The direct solver with precision = single: solutions as good as those in double with half the
  * memory, verdicts that are never those of single precision, what is learned for later values, what
  * such a factor refuses. */
+#include "../sanitized.h"
 #include "systems.h"
 
 #include <stdbool.h>
@@ -153,7 +154,7 @@ static void test_solutions(void **state) {
 
 /* More right-hand sides than have room at once, of all sizes, some of them zero; in place. */
 static void test_sides(void **state) {
-    enum { SIDES = 130 };
+    enum { SIDES = TEST_SANITIZED ? 70 : 130 };
     static const int powers[] = {0, 200, -200, 30, -290, -400, 290};
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -313,7 +314,7 @@ static void test_threads(void **state) {
     (void)state;
     for (int k = 0; k < 3; k++) {
         void *first = NULL;
-        for (int threads = 1; threads <= 4; threads++) {
+        for (int threads = 1; threads <= 4; threads += TEST_SANITIZED ? 3 : 1) {
             mpk_options o = options_of(MPK_PRECISION_SINGLE);
             mpk_status status;
             o.threads = threads;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Schur complements against dense algebra: for every scalar, variables anywhere, interiors that are
  * indefinite, that delay columns, that are singular. */
+#include "../sanitized.h"
 #include "support.h"
 
+#include "config.h"
 #include "core/core.h"
 #include "engines/cpu/multifrontal/multifrontal.h"
 #include "factor/factor.h"
@@ -297,6 +299,70 @@ static void delayed_to_the_end(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+/* Outer rows do not make a pivot wait: it would gain nothing. */
+static void large_in_outer_rows(void **state) {
+    enum { N = 60, OUTER = 12 };
+    (void)state;
+    mpk_context *ctx = context();
+    mpk_options o = options(1);
+    o.matching = MPK_OFF, o.scaling = MPK_OFF;
+    for (int dense_below = 0; dense_below < 2; dense_below++)
+        for (mpk_scalar scalar = MPK_D; scalar <= MPK_Z; scalar += MPK_Z - MPK_D) {
+            dense m = dense_new(N, scalar, scalar == MPK_Z ? MPK_HERMITIAN : MPK_SYMMETRIC);
+            int32_t list[OUTER];
+            for (int j = 0; j < N - OUTER; j++) {
+                dense_set(&m, j, j, j == 0 ? 1 : j % 3 ? 1e-5 : -2e-5);
+                if (j > 0) dense_set(&m, j, j - 1, 3e-6);
+                for (int i = N - OUTER; i < N; i++)
+                    if (dense_below || i % OUTER == j % OUTER) dense_set(&m, i, j, uniform());
+            }
+            for (int k = 0; k < OUTER; k++) list[k] = N - OUTER + k;
+            made f = make(ctx, &m, OUTER, list, &o);
+            assert_int_equal(f.status, MPK_OK);
+            assert_int_equal(f.info.rejected, 0);
+            exact e = exact_schur(&m, OUTER, list);
+            double complex *s = calloc(OUTER * OUTER, sizeof *s);
+            assert_int_equal(mpk_schur_get(ctx, f.fac, s, OUTER), MPK_OK);
+            for (int k = 0; k < OUTER * OUTER; k++)
+                assert_true(cabs(scalar_load(scalar, s, k) - e.s[k]) <= 1e-13 * e.size);
+            assert_memory_equal(&f.info.inertia, &e.inertia, sizeof e.inertia);
+            free(s), free(e.s), free(e.values);
+            clear(&f);
+            free(m.a);
+        }
+    mpk_context_destroy(&ctx);
+}
+
+/* Outer variables that hang everywhere on a long path: the interior's order counts them. One that
+ * has not seen them takes 115 times as many operations as the whole. */
+static void everywhere(void **state) {
+    enum { EVERY = 19, MOST = 400 };
+    (void)state;
+    mpk_context *ctx = context();
+    const mpk_options o = options(1);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL, *whole = NULL;
+    mpk_analysis_info info, of_whole;
+    mpk_problem_view view;
+    int32_t list[MOST];
+    int count = 0;
+    assert_int_equal(mpk_problem_generate(ctx, "optimal-control 300", 1, &problem), MPK_OK);
+    mpk_problem_view_get(problem, &view);
+    for (int32_t i = 0; i < view.n && count < MOST; i += EVERY) list[count++] = i;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &whole), MPK_OK);
+    assert_int_equal(mpk_analyse_schur(ctx, problem, &o, count, list, &an), MPK_OK);
+    mpk_analysis_info_get(an, &info);
+    mpk_analysis_info_get(whole, &of_whole);
+#if MPKI_HAVE_CAMD
+    if (!(info.factor_flops <= 5 * of_whole.factor_flops))
+        fail_msg("%g operations, the whole %g", info.factor_flops, of_whole.factor_flops);
+#endif
+    mpk_analysis_destroy(&an);
+    mpk_analysis_destroy(&whole);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* ---- singular interiors ---------------------------------------------------------------------- */
 
 static dense lower(int n, const double *a) {
@@ -365,7 +431,7 @@ static void nothing_but_the_rows_below(void **state) {
     (void)state;
     enum { N = 40, COUNT = 3 };
     mpk_context *ctx = context();
-    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (int scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (int every = 1; every <= 3; every++) {
             const mpk_options o = options(1);
             dense m = dense_new(N + COUNT, (mpk_scalar)scalar, MPK_SYMMETRIC);
@@ -481,7 +547,7 @@ static void as_the_whole(void **state) {
     (void)state;
     enum { N = 70, COUNT = 9, NRHS = 3 };
     mpk_context *ctx = context();
-    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (int scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (int hermitian = 0; hermitian <= (scalar >= MPK_C); hermitian++)
             for (int family = 0; family < FAMILY_COUNT; family++) {
                 const mpk_options o = options(1);
@@ -535,7 +601,7 @@ static void badly_scaled(void **state) {
     enum { N = 24, NRHS = 2 };
     static const int counts[] = {2, 12, N - 1, N};
     mpk_context *ctx = context();
-    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (int scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (int hermitian = 0; hermitian <= (scalar >= MPK_C); hermitian++)
             for (int c = 0; c < 4; c++) {
                 const mpk_options o = options(1);
@@ -801,6 +867,8 @@ int main(void) {
         cmocka_unit_test(refused),
         cmocka_unit_test(memory_fails),
         cmocka_unit_test(stopped),
+        cmocka_unit_test(large_in_outer_rows),
+        cmocka_unit_test(everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

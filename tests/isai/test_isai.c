@@ -9,7 +9,7 @@
 static void test_powers(void **unused) {
     (void)unused;
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (int k = 0; k < SHAPES; k++)
             for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_DEFINITE; kind++) {
                 csc a;
@@ -36,7 +36,7 @@ static void test_powers(void **unused) {
 static void test_patterns(void **unused) {
     (void)unused;
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_GENERAL; kind++) {
             const int32_t n = 37;
             const size_t N = 37;
@@ -104,7 +104,7 @@ static void test_lengths(void **unused) {
     (void)unused;
     static const int32_t sizes[] = {1, 2, 3, 4, 8, 9, 16, 17, 31, 32, 33, 64, 65, 128, 129};
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
             for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_GENERAL; kind++) {
                 static const int64_t most[] = {1, 2, 4, 8, 16, 32, 64, 128, 1024};

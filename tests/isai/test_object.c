@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is done with an approximate inverse: relaxation, threads, other values, limits; what is
  * refused, and what is counted. */
+#include "../sanitized.h"
 #include "matrices.h"
 
 /* ---- use ------------------------------------------------------------------------------------- */
@@ -11,7 +12,7 @@ static void test_relaxation(void **unused) {
     (void)unused;
     enum { N = 30, NRHS = 11, LD = N + 2 };
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_DEFINITE; kind++)
             for (int side = MPK_ISAI_AS_IS; side <= MPK_ISAI_ADJOINT; side++) {
                 csc a = make(N, scalar, band, kind == MPK_ISAI_DEFINITE);
@@ -54,7 +55,7 @@ static void test_threads(void **unused) {
     (void)unused;
     enum { N = 400, NRHS = 4 };
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_GENERAL; kind++) {
             csc a = make(N, scalar, kind == MPK_ISAI_GENERAL ? band : all, 0), first = {0};
             void *x0 = calloc(N * NRHS, mpk_scalar_size(scalar));
@@ -91,7 +92,7 @@ static void test_threads(void **unused) {
 static void test_update(void **unused) {
     (void)unused;
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_GENERAL; kind++)
             for (int single = 0; single < 2; single++)
                 for (int relax = 0; relax < 2; relax++) {
@@ -152,7 +153,7 @@ static void test_update(void **unused) {
 static void test_limits(void **unused) {
     (void)unused;
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_GENERAL; kind++) {
             csc a = make(60, scalar, band, 0);
             mpk_isai_options o = options_of(kind);
@@ -238,7 +239,7 @@ static void test_limits(void **unused) {
 static void test_empty(void **unused) {
     (void)unused;
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (mpk_isai_kind kind = MPK_ISAI_LOWER; kind <= MPK_ISAI_DEFINITE; kind++)
             for (int32_t n = 0; n < 2; n++) {
                 csc a = make(n, scalar, nothing, 1);
@@ -279,7 +280,7 @@ static void expect(mpk_context *ctx, const csc *a, const mpk_isai_options *o, mp
 static void test_bad_input(void **unused) {
     (void)unused;
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++) {
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP) {
         csc a = make(40, scalar, band, 0);
         mpk_isai_options o = options_of(MPK_ISAI_LOWER);
         int64_t e = a.ptr[7];
@@ -323,7 +324,7 @@ static void test_bad_input(void **unused) {
 static void test_fallbacks(void **unused) {
     (void)unused;
     mpk_context *ctx = begin();
-    for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (mpk_scalar scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (mpk_isai_kind kind = MPK_ISAI_GENERAL; kind <= MPK_ISAI_DEFINITE; kind++) {
             csc a = make(12, scalar, nothing, 1);
             /* rows 4 and 5: [4 2; 2 1], singular; row 9: zero */

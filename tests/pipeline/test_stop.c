@@ -123,7 +123,7 @@ static void stop_at_each(world *w, mpk_status (*call)(world *, const char *), co
         fail_msg("%s: %.2f s until %s, without a question", name, w->l.longest_s, w->l.where);
     const int64_t asked = w->l.asked;
     mpk_memory_usage(w->ctx, &before, NULL);
-    for (int64_t k = 1; k <= asked; k *= TEST_SANITIZED ? 30 : 3) {
+    for (int64_t k = 1; k <= asked; k *= TEST_SANITIZED ? 100 : 3) {
         w->l = (listener){.stop_at = k, .once = k % 4 == 1};
         status = call(w, spec);
         if (w->l.asked < k) continue; /* the clock had a part in how often it is asked */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_solve: backward errors that are what the header says, every kind of right-hand side, parts,
  * condition. */
+#include "../sanitized.h"
 #include "support.h"
 
 typedef struct solved {
@@ -40,7 +41,7 @@ static double eps_of(mpk_scalar scalar) {
 static void test_backward_error(void **unused) {
     (void)unused;
     for (int family = 0; family < FAMILY_COUNT; family++)
-        for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+        for (int scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
             for (int h = 0; h <= (scalar >= MPK_C); h++) {
                 const int n = 64, nrhs = 3, ld = 70;
                 solved s = start(
@@ -186,7 +187,7 @@ static void test_threads(void **unused) {
 /* L, D, L^T one after the other are the whole */
 static void test_parts(void **unused) {
     (void)unused;
-    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (int scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (int h = 0; h <= (scalar >= MPK_C); h++) {
             const int n = 50;
             solved s = start(

@@ -242,7 +242,7 @@ def test_files(tmp_path):
 
 
 def test_neither_pickled_nor_copied():
-    factor = mp.ldl(GOOD)
+    factor = mp.ildl(GOOD)
     for act in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="cannot be pickled"):
             act(factor)

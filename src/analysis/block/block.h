@@ -112,6 +112,11 @@ typedef struct mpki_block_analysis {
 /** Match, block, and find A's blocks; fills an->block, an->perm, an->scale and the info. */
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
                               const mpk_options *options, mpk_analysis *an);
+/** From perm, row_of, the blocking's bptr and pair of anybody, whose lengths are right, to everything
+ *  else that mpki_block_analyse() fills.
+ *  *why [out] what in them cannot be; NULL: all is right
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_block_restore(mpk_context *ctx, mpk_analysis *an, const char **why);
 /** MPK_ERR_ARGUMENT for options that exclude each other in methods on blocks. */
 mpk_status mpki_check_options(mpk_context *ctx, const mpk_options *options);
 /** Are given_perm, given_blocks and given_pivots, as far as they are read, what they should be, and

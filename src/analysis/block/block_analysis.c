@@ -179,6 +179,19 @@ static mpk_status check_memory(mpk_context *ctx, const mpk_problem *p, const mpk
                              options->memory_limit);
 }
 
+/* A's blocks, in the pattern ap, ai, by the blocking that is there. */
+static mpk_status find_blocks(mpk_context *ctx, const int64_t *ap, const int32_t *ai,
+                              mpk_analysis *an) {
+    mpki_block_analysis *b = an->block;
+    mpk_status status = mpki_pattern_of_matrix(ctx, an->n, ap, ai, &b->blocking, &b->a);
+    if (!mpk_failed(status)) status = mpki_pattern_chain(ctx, &b->a, &b->chain);
+    const mpk_method method = an->options.method;
+    if (!mpk_failed(status) && (method == MPK_METHOD_DIAGONAL || method == MPK_METHOD_BLOCK_JACOBI))
+        keep_diagonal(&b->a);
+    an->info.supernodes = b->blocking.nframes;
+    return status;
+}
+
 /* Blocks of the pattern ap, ai, the lower triangle of a symmetric one; into an->block. */
 static mpk_status make_blocks(mpk_context *ctx, const mpk_options *options, const int64_t *ap,
                               const int32_t *ai, const int32_t *mate, double start,
@@ -190,10 +203,7 @@ static mpk_status make_blocks(mpk_context *ctx, const mpk_options *options, cons
     mpki_graph_free(ctx, &graph);
     if (!mpk_failed(status) && mate) status = place_pairs(ctx, &b->blocking, mate, &b->pair);
     an->info.time_order_s = b->time_block_s = mpki_now_s() - start - b->time_match_s;
-    if (!mpk_failed(status))
-        status = mpki_pattern_of_matrix(ctx, an->n, ap, ai, &b->blocking, &b->a);
-    if (!mpk_failed(status)) status = mpki_pattern_chain(ctx, &b->a, &b->chain);
-    return status;
+    return mpk_failed(status) ? status : find_blocks(ctx, ap, ai, an);
 }
 
 mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
@@ -232,16 +242,73 @@ mpk_status mpki_block_analyse(mpk_context *ctx, const mpk_problem *problem,
     mpki_release(ctx, mate);
     mpki_union_free(ctx, &both);
     if (mpk_failed(status)) return status;
-    if (options->method == MPK_METHOD_DIAGONAL || options->method == MPK_METHOD_BLOCK_JACOBI)
-        keep_diagonal(&b->a);
     if (an->n) memcpy(an->perm, b->blocking.perm, (size_t)an->n * sizeof *an->perm);
     an->info.ordering = b->blocking.ordering;
     an->info.scaling = options->scaling == MPK_OFF ? 0 : an->scale ? 2 : 1;
     an->info.time_symbolic_s = mpki_now_s() - start - an->info.time_match_s - an->info.time_order_s;
-    an->info.supernodes = b->blocking.nframes;
     if (an->info.structural_rank >= 0 && an->info.structural_rank < an->n)
         return mpki_error(ctx, MPK_SINGULAR, STAGE, an->info.structural_rank,
                           "structurally singular: at most %d of %d rows are independent",
                           an->info.structural_rank, an->n);
     return MPK_OK;
+}
+
+/* ---- from a file ----------------------------------------------------------------------------- */
+
+/* place (n) := the inverse of the permutation; false: it is none. */
+static bool invert(int32_t n, const int32_t *perm, int32_t *place) {
+    for (int32_t i = 0; i < n; i++) place[i] = -1;
+    for (int32_t k = 0; k < n; k++) {
+        if (perm[k] < 0 || perm[k] >= n || place[perm[k]] >= 0) return false;
+        place[perm[k]] = k;
+    }
+    return true;
+}
+
+/* Frames of 1 to 128 rows that cover all, and pairs inside them. */
+static const char *check_frames(mpki_blocking *b, const int32_t *pair) {
+    enum { MOST_ROWS = 128 };
+    if (b->bptr[0] != 0 || b->bptr[b->nframes] != b->n) return "blocks do not cover the rows";
+    for (int32_t f = 0; f < b->nframes; f++) {
+        const int64_t rows = (int64_t)b->bptr[f + 1] - b->bptr[f];
+        if (rows < 1 || rows > MOST_ROWS) return "a block has too few or too many rows";
+        if (rows > b->largest) b->largest = (int32_t)rows;
+        if (b->bptr[f + 1] > b->n) return "blocks do not cover the rows";
+        for (int32_t k = b->bptr[f]; k < b->bptr[f + 1]; k++) b->of[k] = f;
+    }
+    for (int32_t k = 0; pair && k < b->n; k++)
+        if (pair[k] < 0 || pair[k] >= b->n || pair[pair[k]] != k || b->of[pair[k]] != b->of[k])
+            return "a pair is none";
+    return NULL;
+}
+
+mpk_status mpki_block_restore(mpk_context *ctx, mpk_analysis *an, const char **why) {
+    const int32_t n = an->n;
+    mpki_block_analysis *b = an->block;
+    mpki_blocking *frames = &b->blocking;
+    mpki_union both = {0};
+    const bool none = an->options.method == MPK_METHOD_NONE;
+    int32_t *place = MPKI_NEW(ctx, STAGE, n, int32_t);
+    if (!place) return mpki_failed(ctx);
+    *why = an->row_of && !invert(n, an->row_of, place) ? "the rows of the matching"
+           : !invert(n, an->perm, place)               ? "the order is no permutation"
+                                                       : NULL;
+    if (*why || none) {
+        mpki_release(ctx, place);
+        return MPK_OK;
+    }
+    frames->iperm = place;
+    frames->perm = MPKI_NEW(ctx, STAGE, n, int32_t);
+    frames->of = MPKI_NEW(ctx, STAGE, n, int32_t);
+    if (!frames->perm || !frames->of) return mpki_failed(ctx);
+    if (n) memcpy(frames->perm, an->perm, (size_t)n * sizeof *frames->perm);
+    *why = check_frames(frames, b->pair);
+    if (*why) return MPK_OK;
+    const bool general = an->symmetry == MPK_GENERAL;
+    mpk_status status =
+        general ? mpki_union_make(ctx, n, an->ap, an->ai, an->row_of, &both) : MPK_OK;
+    if (!mpk_failed(status))
+        status = find_blocks(ctx, general ? both.ap : an->ap, general ? both.ai : an->ai, an);
+    mpki_union_free(ctx, &both);
+    return status;
 }

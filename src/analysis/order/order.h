@@ -9,6 +9,12 @@
 
 /** Approximate minimum degree: SuiteSparse AMD (Amestoy, Davis & Duff 1996, 2004). */
 mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
+/** The same under constraints, by SuiteSparse CAMD: vertices v with late[v] = 1 come after those with
+ *  0, which it counts as neighbours meanwhile. Dense vertices may be among them. takes: is there
+ *  CAMD, and is the graph small enough for its integers? Not called elsewhere. */
+bool mpki_camd_takes(const mpki_graph *graph);
+mpk_status mpki_order_camd(mpk_context *ctx, const mpki_graph *graph, const int32_t *late,
+                           int32_t *perm);
 /** Nested dissection: METIS 5 (Karypis & Kumar 1998). */
 mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t *perm);
 /** Nested dissection: SCOTCH 7 (Pellegrini & Roman 1996). */

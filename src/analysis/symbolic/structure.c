@@ -43,7 +43,7 @@ static void number_nodes(mpki_nodes *nodes, int32_t *number, int32_t *place, mpk
     }
 }
 
-static void list_children(mpk_analysis *an) {
+void mpki_structure_children(mpk_analysis *an) {
     int32_t n = an->nsuper;
     memset(an->child_ptr, 0, ((size_t)n + 1) * sizeof *an->child_ptr);
     for (int32_t s = 0; s < n; s++)
@@ -92,7 +92,7 @@ mpk_status mpki_structure_number(mpk_context *ctx, mpki_nodes *nodes, mpk_analys
     an->rptr[0] = 0;
     number_nodes(nodes, number, place, an);
     if (outer) add_outer(an, outer);
-    list_children(an);
+    mpki_structure_children(an);
     memcpy(old, an->perm, (size_t)n * sizeof *old);
     for (int32_t c = 0; c < n; c++) {
         an->perm[place[c]] = old[c];
@@ -170,11 +170,16 @@ static void map_children(mpk_analysis *an, int32_t s, const int32_t *local) {
     }
 }
 
-/* Entries of A whose earlier position is a column of s. upper[] gives the place in ax of the
- * entries that the problem stores in the columns of v's smaller neighbours, from upper_ptr[v] on,
- * in the order of the graph. */
-static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
-                             const int64_t *upper_ptr, const int64_t *upper, int32_t s,
+/* The entries of the rows of A's core, from the other side: those of row v, but for the diagonal,
+ * are ptr[v] .. ptr[v + 1] - 1, by increasing column. */
+typedef struct rows_of {
+    int64_t *ptr;    /* n + 1 */
+    int64_t *place;  /* places in the core */
+    int32_t *column; /* in the problem's order */
+} rows_of;
+
+/* Entries of A whose earlier position is a column of s. */
+static int64_t place_entries(const mpk_analysis *an, const rows_of *rows, int32_t s,
                              const int32_t *local, int64_t fill) {
     const int64_t *ap = an->core.ap;
     const int32_t *ai = an->core.ai;
@@ -186,46 +191,53 @@ static int64_t place_entries(const mpk_analysis *an, const mpki_graph *graph,
         int64_t src = ap[v];
         if (src < ap[v + 1] && ai[src] == v)
             an->scatter[fill++] = (mpki_scatter){src++, c - first, c - first};
-        int64_t k = graph->xadj[v], above = upper_ptr[v];
-        for (; k < graph->xadj[v + 1] && graph->adj[k] < v; k++, above++) {
+        for (int64_t k = rows->ptr[v]; k < rows->ptr[v + 1]; k++) {
             /* stored as (v, w), w < v: column w of the problem, so the triangle flips unless w
              * comes first */
-            int32_t i = an->iperm[graph->adj[k]];
+            int32_t i = an->iperm[rows->column[k]];
             if (i < c) continue;
             int32_t row = local[i];
-            an->scatter[fill++] = (mpki_scatter){upper[above], flip ? ~row : row, c - first};
+            an->scatter[fill++] = (mpki_scatter){rows->place[k], flip ? ~row : row, c - first};
         }
-        for (; k < graph->xadj[v + 1]; k++, src++) {
-            int32_t i = an->iperm[graph->adj[k]];
+        for (; src < ap[v + 1]; src++) {
+            int32_t i = an->iperm[ai[src]];
             if (i > c) an->scatter[fill++] = (mpki_scatter){src, local[i], c - first};
         }
         if (!split) continue;
-        for (k = split->ap[v]; k < split->ap[v + 1]; k++)
+        for (int64_t k = split->ap[v]; k < split->ap[v + 1]; k++)
             an->scatter[fill++] =
                 (mpki_scatter){an->nnz + k, local[an->n + split->ai[k]], c - first};
     }
     return fill;
 }
 
-/* upper_ptr [out] n + 1, upper [out] off-diagonal entries: places in ax of the entries of row v */
-static void transpose_places(const mpk_analysis *an, int64_t *upper_ptr, int64_t *upper) {
+/* MPK_OK | MPK_ERR_MEMORY; what there is is to be freed after that, too. */
+static mpk_status rows_make(mpk_context *ctx, const mpk_analysis *an, rows_of *rows) {
     const int64_t *ap = an->core.ap;
     const int32_t *ai = an->core.ai;
     int32_t n = an->n;
-    memset(upper_ptr, 0, ((size_t)n + 1) * sizeof *upper_ptr);
+    *rows = (rows_of){.ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t),
+                      .place = MPKI_NEW(ctx, STAGE, ap[n], int64_t),
+                      .column = MPKI_NEW(ctx, STAGE, ap[n], int32_t)};
+    if (!rows->ptr || !rows->place || !rows->column) return mpki_failed(ctx);
     for (int32_t j = 0; j < n; j++)
-        for (int64_t k = ap[j]; k < ap[j + 1]; k++) upper_ptr[ai[k]] += ai[k] != j;
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) rows->ptr[ai[k]] += ai[k] != j;
     int64_t sum = 0;
     for (int32_t v = 0; v <= n; v++) {
-        int64_t count = upper_ptr[v];
-        upper_ptr[v] = sum;
+        int64_t count = rows->ptr[v];
+        rows->ptr[v] = sum;
         sum += count;
     }
     for (int32_t j = 0; j < n; j++)
-        for (int64_t k = ap[j]; k < ap[j + 1]; k++)
-            if (ai[k] != j) upper[upper_ptr[ai[k]]++] = k;
-    for (int32_t v = n; v > 0; v--) upper_ptr[v] = upper_ptr[v - 1];
-    upper_ptr[0] = 0;
+        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+            if (ai[k] == j) continue;
+            const int64_t at = rows->ptr[ai[k]]++;
+            rows->place[at] = k;
+            rows->column[at] = j;
+        }
+    for (int32_t v = n; v > 0; v--) rows->ptr[v] = rows->ptr[v - 1];
+    rows->ptr[0] = 0;
+    return MPK_OK;
 }
 
 /* The entries of a general matrix: each belongs to the supernode that owns the earlier one of its
@@ -272,24 +284,19 @@ done:
     return status;
 }
 
-mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an) {
-    mpk_status status = MPK_OK;
+mpk_status mpki_structure_maps(mpk_context *ctx, mpk_analysis *an) {
+    rows_of rows = {0};
     an->rel = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
     an->scatter_ptr = MPKI_NEW(ctx, STAGE, (int64_t)an->nsuper + 1, int64_t);
     const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
     an->scatter = MPKI_NEW(ctx, STAGE, an->nnz + below, mpki_scatter);
-    int32_t *local = MPKI_NEW(ctx, STAGE, (int64_t)an->n + mpki_split_rows(an->split), int32_t);
-    int64_t *upper_ptr = MPKI_NEW(ctx, STAGE, (int64_t)an->n + 1, int64_t);
-    int64_t *upper = MPKI_NEW(ctx, STAGE, an->nnz, int64_t);
-    if (!an->rel || !an->scatter_ptr || !an->scatter || !local || !upper_ptr || !upper) {
-        status = mpki_failed(ctx);
-        goto done;
-    }
-    if (an->symmetry == MPK_GENERAL) {
-        status = place_general(ctx, an, local);
-        goto done;
-    }
-    transpose_places(an, upper_ptr, upper);
+    int32_t *local = MPKI_ZNEW(ctx, STAGE, (int64_t)an->n + mpki_split_rows(an->split), int32_t);
+    const bool general = an->symmetry == MPK_GENERAL;
+    mpk_status status =
+        an->rel && an->scatter_ptr && an->scatter && local ? MPK_OK : mpki_failed(ctx);
+    if (!mpk_failed(status))
+        status = general ? place_general(ctx, an, local) : rows_make(ctx, an, &rows);
+    if (mpk_failed(status) || general) goto done;
     mpki_asking asking = {ctx, "analyse", 0};
     an->scatter_ptr[0] = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {
@@ -300,14 +307,14 @@ mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_an
         }
         map_front(an, s, local);
         map_children(an, s, local);
-        an->scatter_ptr[s + 1] =
-            place_entries(an, graph, upper_ptr, upper, s, local, an->scatter_ptr[s]);
+        an->scatter_ptr[s + 1] = place_entries(an, &rows, s, local, an->scatter_ptr[s]);
     }
     for (int64_t k = 0; mpki_core_is_part(&an->core) && k < an->scatter_ptr[an->nsuper]; k++)
         an->scatter[k].src = an->core.src[an->scatter[k].src];
 done:
     mpki_release(ctx, local);
-    mpki_release(ctx, upper_ptr);
-    mpki_release(ctx, upper);
+    mpki_release(ctx, rows.ptr);
+    mpki_release(ctx, rows.place);
+    mpki_release(ctx, rows.column);
     return status;
 }

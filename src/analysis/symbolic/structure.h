@@ -9,7 +9,9 @@
 mpk_status mpki_structure_number(mpk_context *ctx, mpki_nodes *nodes, mpk_analysis *an);
 /** ridx, sorted. graph: of A, uncompressed. */
 mpk_status mpki_structure_rows(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an);
+/** Lists of children from the parents, each of which has a larger number. */
+void mpki_structure_children(mpk_analysis *an);
 /** rel, scatter_ptr, scatter. */
-mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an);
+mpk_status mpki_structure_maps(mpk_context *ctx, mpk_analysis *an);
 
 #endif

@@ -49,8 +49,19 @@ mpk_status mpki_graph_below(mpk_context *ctx, const mpki_graph *graph, const mpk
     return MPK_OK;
 }
 
-/* What the supernodes will take and do. */
-static mpk_status predict(mpk_context *ctx, mpk_analysis *an) {
+static mpk_status tree_height(mpk_context *ctx, mpk_analysis *an) {
+    int32_t *depth = MPKI_NEW(ctx, STAGE, an->nsuper, int32_t);
+    if (!depth) return mpki_failed(ctx);
+    an->info.tree_height = 0;
+    for (int32_t s = an->nsuper - 1; s >= 0; s--) {
+        depth[s] = an->parent[s] < 0 ? 1 : depth[an->parent[s]] + 1;
+        if (depth[s] > an->info.tree_height) an->info.tree_height = depth[s];
+    }
+    mpki_release(ctx, depth);
+    return MPK_OK;
+}
+
+mpk_status mpki_symbolic_predict(mpk_context *ctx, mpk_analysis *an) {
     mpk_analysis_info *info = &an->info;
     double nnz = 0;
     info->supernodes = an->nsuper;
@@ -70,29 +81,16 @@ static mpk_status predict(mpk_context *ctx, mpk_analysis *an) {
                                                     (double)(an->rptr[s + 1] - an->rptr[s]));
     }
     info->factor_nnz = nnz < 9e18 ? (int64_t)nnz : INT64_MAX;
-    return mpki_predict_memory(ctx, an);
+    const mpk_status status = tree_height(ctx, an);
+    return mpk_failed(status) ? status : mpki_predict_memory(ctx, an);
 }
 
-/* Refuse what does not fit: the factorization alone is held against a limit of the caller's; what
- * the machine has free must hold the maps too, which are made next. */
-static mpk_status check_memory(mpk_context *ctx, const mpk_analysis *an) {
+mpk_status mpki_symbolic_fits(mpk_context *ctx, const mpk_analysis *an) {
     const double limit = an->options.memory_limit;
     const double maps = 2 * sizeof(int32_t) * (double)an->rptr[an->nsuper] +
                         (double)an->nnz * (double)sizeof(mpki_scatter);
     return mpki_memory_check(ctx, STAGE, "the factorization",
                              (double)an->info.peak_bytes + (limit > 0 ? 0 : maps), limit);
-}
-
-static mpk_status tree_height(mpk_context *ctx, mpk_analysis *an) {
-    int32_t *depth = MPKI_NEW(ctx, STAGE, an->nsuper, int32_t);
-    if (!depth) return mpki_failed(ctx);
-    an->info.tree_height = 0;
-    for (int32_t s = an->nsuper - 1; s >= 0; s--) {
-        depth[s] = an->parent[s] < 0 ? 1 : depth[an->parent[s]] + 1;
-        if (depth[s] > an->info.tree_height) an->info.tree_height = depth[s];
-    }
-    mpki_release(ctx, depth);
-    return MPK_OK;
 }
 
 /* Its tree has hardly a path that is longer than the others. */
@@ -140,11 +138,10 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
     if (by_paths && mpk_failed(status = mpki_nodes_shorten(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
-    if (mpk_failed(status = predict(ctx, an))) goto done;
-    if (mpk_failed(status = tree_height(ctx, an))) goto done;
-    if (mpk_failed(status = check_memory(ctx, an))) goto done;
+    if (mpk_failed(status = mpki_symbolic_predict(ctx, an))) goto done;
+    if (mpk_failed(status = mpki_symbolic_fits(ctx, an))) goto done;
     if (mpk_failed(status = mpki_structure_rows(ctx, whole, an))) goto done;
-    status = mpki_structure_maps(ctx, graph, an);
+    status = mpki_structure_maps(ctx, an);
 done:
     mpki_nodes_free(ctx, &nodes);
     mpki_graph_free(ctx, &built);

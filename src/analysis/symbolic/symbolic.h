@@ -90,6 +90,12 @@ void mpki_nodes_absorb(mpki_nodes *nodes, int32_t c, int32_t s, double zeros, in
 mpk_status mpki_nodes_sort(mpk_context *ctx, mpki_nodes *nodes);
 void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes);
 
+/** What the supernodes of an will take and do: info.supernodes to peak_bytes.
+ *  Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_symbolic_predict(mpk_context *ctx, mpk_analysis *an);
+/** Refuse what does not fit: the factorization alone is held against a limit of the caller's; what
+ *  the machine has free must hold the maps too, which are made next. MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_symbolic_fits(mpk_context *ctx, const mpk_analysis *an);
 /** an->info.factor_bytes and peak_bytes, from an's supernodes and their tree: what the processor's
  *  engine takes (direct/); the peak with the delayed columns that a trial elimination expects. The
  *  maps of the analysis are not in it.
@@ -123,6 +129,18 @@ mpk_status mpki_graph_below(mpk_context *ctx, const mpki_graph *graph, const mpk
 /** mpki_symbolic() with the rules of amalgamation to try. */
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                                  const int32_t *mate, const mpki_relax *relax);
+
+/** From perm, nsuper, sptr, parent, rptr and ridx of anybody, whose lengths are right, to everything
+ *  else that mpki_symbolic() fills.
+ *  *why [out] what in them cannot be; NULL: all is right
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+mpk_status mpki_tree_restore(mpk_context *ctx, mpk_analysis *an, const char **why);
+/** mpki_symbolic() with the caller's supernodes, whose rows are found by the pattern, and
+ *  renumbered where theirs is no postorder.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: no tree, or one that does not fit the pattern
+ *          | MPK_ERR_MEMORY, _CANCELLED */
+mpk_status mpki_tree_given(mpk_context *ctx, const mpk_tree *tree, const mpki_graph *graph,
+                           mpk_analysis *an);
 
 /** Entries of the trapezoid of w columns with m rows below, diagonal included. */
 static inline int64_t mpki_front_nnz(int64_t w, int64_t m) {

@@ -3,6 +3,7 @@
 #define MPKI_INTERFACE_MULTIFRONTAL_H
 /** A multifrontal factorization (Duff & Reid 1983, ACM TOMS 9(3)) as an engine offers it; what
  *  holds for every slot stands in engine.h. */
+#include "core/archive.h"
 #include "core/pool.h"
 #include "engines/interface/views.h"
 #include <metapack/factor.h>
@@ -232,6 +233,15 @@ typedef struct mpki_direct_engine {
     /** x (n) := a vector that L U, or its transpose, takes to zero: 1 or -1 at each zero pivot,
      *  signs that look random. Returns MPK_OK | MPK_ERR_CANCELLED */
     mpk_status (*null_vector)(mpki_direct_solver *s, bool transposed, void *x);
+    /** Write the numbers to a file that is open; failures are the archive's. NULL, and so is the
+     *  next one: the engine has none for that. */
+    void (*save)(const mpki_direct *f, mpki_archive *to);
+    /** Numbers of a factor of the same tree from a file, for a factor that has none yet; they are
+     *  checked as far as anybody's would have to be.
+     *  scale, size [in] as of the numbers that were saved; scale as in `factorize`
+     *  Returns MPK_OK | the archive's failure: there are no numbers then */
+    mpk_status (*load)(mpki_direct *f, mpki_archive *from, const double *scale, double size,
+                       int threads);
 } mpki_direct_engine;
 
 #endif

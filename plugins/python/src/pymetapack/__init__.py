@@ -20,15 +20,17 @@ from ._files import generate, generators, read
 from ._isai import ApproximateInverse, isai
 from ._krylov import KrylovInfo, bicgstab, cg, fgmres, gmres, idr, minres, sqmr, symmlq
 from ._lib import build_config, library_path, version
-from ._make import factorized, ildl, ldl, ldu, lu, spsolve
+from ._make import factorized, ildl, ldl, ldu, load, lu, spsolve
 from ._options import keys as options
+from ._saved import Tree
 from ._schur import SchurComplement, schur
+from ._scipy import SymmetricLU, UseInScipy, use_in_scipy
 from ._version import __version__
 
 __all__ = [
     "ApproximateInverse", "BatchFactor", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
-    "KrylovInfo", "SchurComplement", "Slogdet", "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky",
-    "devices", "factorized", "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai",
-    "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "lu", "minres", "options", "read", "schur",
-    "solve_dense", "spsolve", "sqmr", "symmlq", "version", *_errors,
+    "KrylovInfo", "SchurComplement", "Slogdet", "SymmetricLU", "Tree", "UseInScipy", "__version__", "batch_gemm", "bicgstab",
+    "build_config", "cg", "cholesky", "devices", "factorized", "fgmres", "generate", "generators", "gmres", "idr", "ildl",
+    "isai", "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "load", "lu", "minres", "options", "read", "schur",
+    "solve_dense", "spsolve", "sqmr", "symmlq", "use_in_scipy", "version", *_errors,
 ]  # fmt: skip

@@ -51,6 +51,7 @@ class Context:
     def __init__(self) -> None:
         self._handle = ffi.new("mpk_context **")
         self._owned: list[tuple[Any, Any]] = []
+        self._lent: list[tuple[Any, Any]] = []  # objects of other contexts that use these
         self.lock = threading.RLock()
         status = lib.mpk_context_create(ffi.NULL, self._handle)
         if status < 0:  # no memory, or a word in METAPACK_CPU that is none
@@ -69,7 +70,7 @@ class Context:
     def close(self) -> None:
         """End the context and what was made with it."""
         with self.lock:
-            for destroy, place in reversed(self._owned):
+            for destroy, place in reversed(self._owned + self._lent):
                 destroy(place)
             lib.mpk_context_destroy(self._handle)
 
@@ -91,11 +92,19 @@ class Context:
         self._owned.append((getattr(lib, f"mpk_{kind}_destroy"), place))
         return place
 
+    def borrow(self, lender: Context, place: Any, kind: str) -> None:
+        """The object in ``place`` uses one of another context, which lives as long and, should both end
+        at the same time, ends after it."""
+        self._lender = lender
+        with lender.lock:
+            lender._lent = [lent for lent in lender._lent if lent[1][0] != ffi.NULL]
+            lender._lent.append((getattr(lib, f"mpk_{kind}_destroy"), place))
+
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
         if handle is None:
             return
-        for destroy, place in reversed(self._owned):
+        for destroy, place in reversed(self._owned + self._lent):
             destroy(place)
         lib.mpk_context_destroy(handle)
 

@@ -329,7 +329,8 @@ class DenseFactor:
                 doubt = p.doubt() if status == lib.MPK_SINGULAR else ""
                 judge(status, p.info, x, p.dense.accuracy >= 0, "", 3, doubt)
             if home is not None:
-                return deliver(home, out, p.link, x)
+                found: Array = deliver(home, out, p.link, x)
+                return found
             return x if out is not None else as_given(side_given, x)
 
     __call__ = solve

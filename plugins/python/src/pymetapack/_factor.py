@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Callable, Dict, NamedTuple, NoReturn, Optional, Type, Union, overload
+from typing import Any, Callable, Dict, NamedTuple, Optional, Type, Union, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +19,7 @@ from ._device import (
     Lent, Link, Parts, conjugate, deliver, is_sparse_tensor, lies_there, maker_of, on_gpu,
 )  # fmt: skip
 from ._errors import (
-    ArgumentError, PatternError, SingularMatrixError, ZeroPivotWarning,
+    ArgumentError, PatternError, SingularMatrixError, UnsupportedError, ZeroPivotWarning,
 )  # fmt: skip
 from ._inverse import Inverse
 from ._lib import ffi, lib, text
@@ -29,6 +30,7 @@ from ._matrix import (
 from ._null import lstsq, null_space
 from ._options import Options, as_dict
 from ._parts import Part, sample
+from ._saved import Path, Source, Tree, analyse, in_memory, of_path, tree_of
 from ._sparse import solve_sparse
 from ._pattern import filled
 from ._selected import on_pattern, select, variances
@@ -100,8 +102,9 @@ class Factor:
     that are not symmetric P R Q A C Pᵀ = L D U, with scalings R and C and a permutation of rows Q.
 
     Any thread may use it; threads that share one take turns, and the interpreter's lock is free
-    meanwhile.  It holds no reference to the caller's arrays.  It cannot be pickled; a forked child
-    goes on with its parent's, but for one on a GPU.
+    meanwhile.  It holds no reference to the caller's arrays.  One by the direct method on the
+    processor is saved (``save``) and pickled; a forked child goes on with its parent's, but for one
+    on a GPU.
 
     It is a context manager: its memory and its threads end with the block, or with ``close()``;
     without either, when nothing refers to it any more.
@@ -118,8 +121,8 @@ class Factor:
 
     def __init__(self, A: MatrixLike, lower: Optional[bool], hermitian: bool, singular: str,
                  progress: Optional[Progress], options: Dict[str, OptionValue],
-                 dtype: Optional[DType] = None,
-                 stacklevel: int = 3, general: bool = False) -> None:  # fmt: skip
+                 dtype: Optional[DType] = None, stacklevel: int = 3, general: bool = False,
+                 source: Optional[Source] = None) -> None:  # fmt: skip
         if singular not in ("warn", "raise", "ignore"):
             raise ValueError("singular must be 'warn', 'raise' or 'ignore'")
         self._ctx = Context()
@@ -127,7 +130,15 @@ class Factor:
             m = take_there(A, Link(self._ctx), lower, hermitian, dtype, general)
         else:
             m = take(A, lower, hermitian, dtype, general)
-        self._general = general
+        self._make(m, lower, singular, progress, options, source)
+        self._m = replace(m, values=None, indptr=_own(m.indptr, A), indices=_own(m.indices, A))
+        self._told_singular(stacklevel)
+
+    def _make(self, m: Matrix, lower: Optional[bool], singular: str, progress: Optional[Progress],
+              options: Dict[str, OptionValue], source: Optional[Source]) -> None:  # fmt: skip
+        """All but what is kept of A; without values in m: those of the source."""
+        self._general = m.general
+        self._source = source
         self._options = Options(self._ctx, options)
         self._options.check_order(m.n)
         self._singular = singular
@@ -150,22 +161,25 @@ class Factor:
         self._number = 0  # of the factorization
         self._sound = False
         self._values = 0
-        problem = m.problem(self._ctx)
+        values = np.zeros(len(m.indices), m.dtype) if m.values is None else None
+        problem = m.problem(self._ctx, values)
         try:
             self._analyse(problem)
             self._factorize()
         finally:
             destroy_problem(problem)
-        self._m = replace(m, values=None, indptr=_own(m.indptr, A), indices=_own(m.indices, A))
-        self._told_singular(stacklevel)
+            self._source = None
 
     def _analyse(self, problem: Any) -> None:
         """A failure leaves an earlier analysis, and what was factorized by it, as they were."""
         an = ffi.new("mpk_analysis **")
         nnz = int(view_of(problem).nnz)
-        status = self._ctx.call(lib.mpk_analyse, problem[0], self._options.pointer, an,
-                                long=nnz > LONG_NNZ or self._many_rows(), progress=self._progress)  # fmt: skip
+        status = analyse(self._ctx, self._source, problem, self._options.pointer, an,
+                         long=nnz > LONG_NNZ or self._many_rows(), progress=self._progress)  # fmt: skip
         self._ctx.check(status)
+        if self._source is not None and self.shape[0] and self._incomplete != (tree_of(an[0]) is None):
+            lib.mpk_analysis_destroy(an)
+            raise ValueError(f"the analysis in the file is of another method than {self.method}")
         lib.mpk_factor_destroy(self._fac)
         lib.mpk_analysis_destroy(self._an)
         self._an[0] = an[0]
@@ -176,7 +190,13 @@ class Factor:
                           or self._many_rows())  # fmt: skip
 
     def _factorize(self) -> None:
-        """The values that were analysed."""
+        """The values that were analysed; or what the file has."""
+        if self._source is not None and self._source.factor:
+            status = self._ctx.call(lib.mpk_factor_load, self._an[0], self._source.path, self._fac,
+                                    long=self._long, progress=self._progress)  # fmt: skip
+            self._status = self._ctx.check(status)
+            self._new_numbers()
+            return
         status = self._ctx.call(lib.mpk_factorize, self._an[0], ffi.NULL, self._options.pointer, self._fac,
                                 long=self._long, progress=self._progress)  # fmt: skip
         self._status = self._ctx.check(status)
@@ -232,6 +252,57 @@ class Factor:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:  # fmt: skip
         self.close()
+
+    # ---- in files --------------------------------------------------------------------------------
+
+    def save(self, path: Path) -> None:
+        """Save the factor, with its analysis and the values of A, for :func:`load`.
+
+        A new file takes the place of an old one once it is whole; after a failure the old one is
+        there.  The same version of the library reads it, on machines of the same kind.
+
+        Raises
+        ------
+        UnsupportedError
+            Not by the direct method, or on a GPU.
+        OSError
+            The file cannot be written.
+
+        >>> import numpy as np, os, pymetapack, tempfile
+        >>> A = np.array([[0.0, 1], [1, 0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "A.factor")
+        ...     pymetapack.ldl(A).save(path)
+        ...     F = pymetapack.load(path, A)
+        >>> F.solve([3.0, 4.0])
+        array([4., 3.])
+        """
+        with self._ctx.lock:
+            self._with_values()
+            self._ctx.check(self._ctx.call(lib.mpk_factor_save, self._fac[0], os.fsencode(path),
+                                           long=self._long))  # fmt: skip
+
+    def save_analysis(self, path: Path) -> None:
+        """Save the analysis alone, for ``ldl(A, analysis=path)`` with other values, of any method."""
+        self._ctx.check(self._ctx.call(lib.mpk_analysis_save, self._an[0], os.fsencode(path),
+                                       long=self._long))  # fmt: skip
+
+    @property
+    def tree(self) -> Optional[Tree]:
+        """The order and the assembly tree, before pivoting; None of methods on blocks."""
+        self._ctx.pointer  # not closed
+        return tree_of(self._an[0])
+
+    def __reduce__(self) -> Any:
+        with self._ctx.lock, in_memory() as (name, file):
+            try:
+                self.save(name)
+            except UnsupportedError as error:
+                raise TypeError(f"this Factor cannot be pickled or copied: {error}") from error
+            file.seek(0)
+            data = file.read()
+        given = {key: value for key, value in self._options.given.items() if key not in ("device", "device_number")}
+        return _unpickled, (data, self._m, self._lower, self._singular, given)
 
     # ---- new values ------------------------------------------------------------------------------
 
@@ -306,6 +377,28 @@ class Factor:
         self._number += 1
         self._status = lib.MPK_ERR_CANCELLED  # no values, should this fail
         self._factorize()
+
+    def renew(self, values: Array, stacklevel: int) -> None:
+        """:meth:`refactor` with the values alone, for callers so many calls away."""
+        self._refactor_host(values)
+        self._told_singular(stacklevel)
+
+    def beside(self, values: Array, stacklevel: int) -> "Factor":
+        """Another factor, of other values, by this one's analysis, which lives as long."""
+        other = object.__new__(Factor)
+        other.__dict__.update(self.__dict__)
+        other._ctx = Context()
+        other._options = self._options.copy(other._ctx, {})
+        other._fac = other._ctx.own("factor")
+        other._ctx.borrow(self._ctx, other._fac, "factor")
+        other._solve_info = ffi.new("mpk_solve_info *")
+        other._selected_info = None
+        other._null_info, other._shortest_info, other._sparse_info = {}, {}, {}
+        other._kept = None
+        other._status = lib.MPK_ERR_CANCELLED  # no values, should this fail
+        other._number, other._values, other._sound = 0, 0, False
+        other.renew(values, stacklevel + 1)
+        return other
 
     def _link(self) -> Link:
         return Link(self._ctx, self._gpu)
@@ -1148,8 +1241,15 @@ class Factor:
         return (f"<Factor of a {n} x {n} matrix, {self.dtype}, {self.method}: {self.status}, "
                 f"inertia {i.positive}/{i.negative}/{i.zero}, {self.nnz} entries of L>")  # fmt: skip
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a Factor cannot be pickled or copied; factorize where it is needed")
+
+def _unpickled(data: bytes, m: Matrix, lower: Optional[bool], singular: str,
+               options: Dict[str, OptionValue]) -> Factor:  # fmt: skip
+    factor = Factor.__new__(Factor)
+    factor._ctx = Context()
+    with in_memory(data) as (name, _):
+        factor._make(m, lower, singular, None, options, of_path(name, factor=True))
+    factor._m = m
+    return factor
 
 
 def _count(shape: tuple[int, ...]) -> int:

@@ -90,7 +90,7 @@ class _Columns:
             both = tuple(self.link.fetch(maker_of(x), x, self.what) for x in both)
             values = self.parts[2]
             lent = self.link.lend(maker_of(values), values, self.what)
-            check_compressed(*both, range(lent.size), self.shape[1], self.shape[0], self.what)
+            check_compressed(both[0], both[1], range(lent.size), self.shape[1], self.shape[0], self.what)
         return (
             np.ascontiguousarray(both[0], dtype=np.int64),
             np.ascontiguousarray(both[1], dtype=np.int32),

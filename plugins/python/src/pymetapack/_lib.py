@@ -81,6 +81,14 @@ def _check(library: Any, path: str) -> None:
             )
 
 
+def _size_of(struct: Any) -> int:
+    """0: opaque.  (cffi 2.1.1 ends the process where such a struct is asked for its fields.)"""
+    try:
+        return int(ffi.sizeof(struct))
+    except (ffi.error, ValueError):
+        return 0
+
+
 class _Library:
     """The library's functions and constants. Of those that fill a struct the ones that are told its size,
     so that a library with larger structs than those of the headers writes no more than there is."""
@@ -91,8 +99,8 @@ class _Library:
             if name.endswith("_sized"):
                 function = getattr(library, name)
                 seen = [kind.item for kind in ffi.typeof(function).args if kind.kind == "pointer"]
-                struct = [kind for kind in seen if kind.kind == "struct" and kind.fields][-1]
-                setattr(self, name[: -len("_sized")], partial(function, ffi.sizeof(struct)))
+                sizes = [size for kind in seen if kind.kind == "struct" and (size := _size_of(kind))]
+                setattr(self, name[: -len("_sized")], partial(function, sizes[-1]))
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._library, name)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Sequence, Union
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from ._again import solve_again
 from ._context import Context, Progress
@@ -17,11 +18,12 @@ from ._factor import LONG_NNZ, Factor
 from ._lib import ffi, lib
 from ._matrix import Matrix, destroy_problem, host_array, pointer, take, to_host, working_dtype
 from ._options import Options
+from ._saved import Path, Tree, of_path, of_tree
 from ._types import Array, MatrixLike, OptionValue, VectorLike
 from ._vectors import as_given, solve_columns
 from ._verdict import judge, tell_apart
 
-__all__ = ["factorized", "ildl", "ldl", "ldu", "spsolve"]
+__all__ = ["factorized", "ildl", "ldl", "ldu", "load", "spsolve"]
 
 
 def _placed(A: Any, device: Any, options: Dict[str, OptionValue]) -> Dict[str, OptionValue]:
@@ -39,6 +41,7 @@ def _placed(A: Any, device: Any, options: Dict[str, OptionValue]) -> Dict[str, O
 
 def ldl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
         singular: str = "warn", device: Optional[str] = None, progress: Optional[Progress] = None,
+        analysis: Optional[Path] = None, tree: Union[Tree, Sequence[ArrayLike], None] = None,
         **options: OptionValue) -> Factor:  # fmt: skip
     """Factorize a symmetric indefinite matrix: P S A S Pᵀ = L D Lᵀ with threshold pivoting.
 
@@ -64,6 +67,12 @@ def ldl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
     progress : callable, optional
         ``progress(stage, fraction)`` is called about 20 times a second, in another thread; a true
         result ends the call with CancelledError, an exception goes through to the caller.
+    analysis : path, optional
+        A file by ``save_analysis`` or ``save`` of a factor of this pattern: nothing is ordered
+        anew, and the options of the analysis are those of the file.
+    tree : Tree or (perm, first, parent), optional
+        The order and the supernodes to use, as ``tree`` of a factor has them; ArgumentError where
+        they do not fit the pattern.
     **options
         Options of the library by their keys: ``ordering="metis"``, ``pivot_threshold=0.1``,
         ``threads=1``, ``matching="on"``, ``static_shift=1e-10`` ... (:func:`options`).
@@ -92,12 +101,44 @@ def ldl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
     """
     options = _placed(A, device, options)
     options.setdefault("method", "ldlt")
-    return Factor(A, lower, hermitian, singular, progress, options)
+    if analysis is not None and tree is not None:
+        raise ValueError("an analysis has a tree: give one of both")
+    source = (None if analysis is None else of_path(analysis)) if tree is None else of_tree(tree)
+    return Factor(A, lower, hermitian, singular, progress, options, source=source)
+
+
+def load(path: Path, A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
+         singular: str = "warn", progress: Optional[Progress] = None,
+         **options: OptionValue) -> Factor:  # fmt: skip
+    """The factor in a file by :meth:`Factor.save`: it solves as the one that was saved.
+
+    Parameters
+    ----------
+    path : path
+        Any file: what is damaged, made up, of another version or of another pattern is refused.
+    A : matrix of the pattern that was factorized, given in the same way
+        Its values are not looked at: the file has those that were factorized.  ``refactor`` takes
+        others.
+    lower, hermitian, singular, progress, **options
+        As for :func:`ldl`; the options count for solves, and for ``refactor``.
+
+    Returns
+    -------
+    Factor, on the processor
+
+    Raises
+    ------
+    OSError, FormatError (not such a file, or damaged), UnsupportedError (another version or
+    machine), ArgumentError (another pattern)
+    """
+    options.setdefault("method", "ldlt")
+    source = of_path(path, factor=True)
+    return Factor(A, lower, hermitian, singular, progress, dict(options), source=source)
 
 
 def ildl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
          singular: str = "warn", device: Optional[str] = None, progress: Optional[Progress] = None,
-         **options: OptionValue) -> Factor:  # fmt: skip
+         analysis: Optional[Path] = None, **options: OptionValue) -> Factor:  # fmt: skip
     """Factorize incompletely: a preconditioner for matrices whose factor would not fit.
 
     Parameters are those of :func:`ldl`.  ``method`` is "ildlt" (blocks, level of fill and
@@ -121,7 +162,8 @@ def ildl(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False
     """
     options = _placed(A, device, options)
     options.setdefault("method", "ildlt")
-    return Factor(A, lower, hermitian, singular, progress, options)
+    source = None if analysis is None else of_path(analysis)
+    return Factor(A, lower, hermitian, singular, progress, options, source=source)
 
 
 def ldu(A: MatrixLike, *, singular: str = "warn", device: Optional[str] = None,

@@ -273,7 +273,7 @@ def _chosen(variables: ArrayLike, n: int) -> Array:
         return np.empty(0, np.int32)
     if given.dtype.kind not in "biu":
         raise TypeError(f"the variables are indices, not {given.dtype}")
-    return np.arange(n, dtype=np.int32)[given]
+    return np.asarray(np.arange(n, dtype=np.int32)[given])
 
 
 def schur(A: MatrixLike, variables: ArrayLike, *, lower: Optional[bool] = None, hermitian: bool = False,

@@ -51,14 +51,15 @@ def judge(status: int, info: Any, x: Array, asked: bool, message: str, stackleve
     warnings.warn(words, InaccurateWarning, stacklevel=stacklevel)
 
 
-def tell_apart(asymmetry: Any, stacklevel: int) -> None:
-    """A SymmetryWarning, where triangles differ by more than rounding leaves."""
+def tell_apart(asymmetry: Any, stacklevel: int,
+               solved: str = "factorized, and errors are measured in the matrix as it was given") -> None:  # fmt: skip
+    """A SymmetryWarning, where triangles differ by more than rounding leaves; their mean is ``solved``."""
     if asymmetry.rough == 0:
         return
     warnings.warn(
         f"the two triangles differ in {asymmetry.rough} places by more than rounding leaves, by up "
-        f"to {asymmetry.apart:.1e} of the larger entry: their mean is factorized, and errors are "
-        "measured in the matrix as it was given", SymmetryWarning, stacklevel=stacklevel + 1
+        f"to {asymmetry.apart:.1e} of the larger entry: their mean is {solved}",
+        SymmetryWarning, stacklevel=stacklevel + 1
     )  # fmt: skip
 
 

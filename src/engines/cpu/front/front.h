@@ -23,6 +23,8 @@ typedef struct mpki_pivots {
 typedef struct FN(front) {
     int64_t nrows;
     int32_t w;     /* fully summed columns */
+    int64_t free;  /* the last rows, whose variables are never eliminated: no pivot of theirs gains
+                      by a delay, and L may exceed 1/u there */
     int32_t nelim; /* [out] columns eliminated; they come first after the permutation */
     int64_t ld0;
     T *a;        /* mpki_trapezoid(nrows, w) entries, and 64 bytes after them that may be read */

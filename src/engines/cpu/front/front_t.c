@@ -10,6 +10,7 @@
  * accepted. */
 #include "rank.h"
 
+#include <float.h>
 #include <string.h>
 
 int64_t FN(front_work_size)(int64_t n) {
@@ -135,11 +136,16 @@ typedef struct below {
 
 static void below_rows(below *s, int64_t r0, int64_t r1) {
     FN(front) *f = s->f;
-    int good = s->rules->k->apply(r1 - r0, s->b, s->np, at(f, r0, s->p), ld(f, s->p), s->perm,
-                                  at(f, s->p, s->p), ld(f, s->p), s->packed, f->dinv + 2 * s->p,
-                                  s->rules->hermitian, 1 / s->rules->u);
-    int seen = atomic_load(&s->good);
-    while (good < seen && !atomic_compare_exchange_weak(&s->good, &seen, good)) {}
+    const R finite = sizeof(R) == 4 ? (R)FLT_MAX : (R)DBL_MAX;
+    for (int64_t r = r0, end; r < r1; r = end) {
+        const bool judged = r < f->nrows - f->free;
+        end = judged && r1 > f->nrows - f->free ? f->nrows - f->free : r1;
+        int good = s->rules->k->apply(end - r, s->b, s->np, at(f, r, s->p), ld(f, s->p), s->perm,
+                                      at(f, s->p, s->p), ld(f, s->p), s->packed, f->dinv + 2 * s->p,
+                                      s->rules->hermitian, judged ? 1 / s->rules->u : finite);
+        int seen = atomic_load(&s->good);
+        while (good < seen && !atomic_compare_exchange_weak(&s->good, &seen, good)) {}
+    }
 }
 
 static void below_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
@@ -355,8 +361,11 @@ static bool single_column(FN(front) * f, const FN(front_rules) * rules) {
     T *l = f->a;
     const T d = rules->hermitian ? t_make(t_re(l[0]), 0) : l[0];
     const R size = t_abs1(d), bound = size / rules->u;
-    int within = 1; /* |L| <= 1/u for all rows; false for NaN */
-    for (int64_t i = 1; i < f->nrows; i++) within &= t_abs1(l[i]) <= bound;
+    const R finite = sizeof(R) == 4 ? (R)FLT_MAX : (R)DBL_MAX;
+    const int64_t judged = f->nrows - f->free;
+    int within = 1; /* |L| <= 1/u for all rows but the free ones; false for NaN */
+    for (int64_t i = 1; i < judged; i++) within &= t_abs1(l[i]) <= bound;
+    for (int64_t i = judged; i < f->nrows; i++) within &= t_abs1(l[i]) <= finite;
     if (!(size > rules->small) || !within || !(size - size == 0)) return false;
     const T di = t_inv(d);
     for (int64_t i = 1; i < f->nrows; i++) l[i] = t_mul(l[i], di);

@@ -18,11 +18,12 @@ typedef struct column {
     R most;      /* largest off-diagonal modulus, that of the partner excluded if there is one */
     R summed;    /* largest among the fully summed rows ... */
     int64_t row; /* ... and where; -1: none */
+    R free;      /* largest among the free rows */
     int finite;
 } column;
 
 static column scan(const FN(front) * f, int64_t j, int64_t p, int64_t partner) {
-    column c = {0, 0, -1, 1};
+    column c = {0, 0, -1, 0, 1};
     R check = 0; /* not 0 where NaN or Inf was met */
     for (int64_t i = p; i < f->w; i++) {
         if (i == j || i == partner) continue;
@@ -35,7 +36,8 @@ static column scan(const FN(front) * f, int64_t j, int64_t p, int64_t partner) {
     for (int64_t i = f->w; i < f->nrows; i++) {
         R x = t_abs1(col[i]);
         check += x - x;
-        if (x > c.most) c.most = x;
+        if (i < f->nrows - f->free && x > c.most) c.most = x;
+        if (i >= f->nrows - f->free && x > c.free) c.free = x;
     }
     R d = t_abs1(*at(f, j, j));
     check += d - d;
@@ -120,7 +122,8 @@ static void drop_rest(FN(front) * f, const FN(front_rules) * rules, int64_t p,
                       mpki_pivots *pivots) {
     for (; p < f->w; p++) {
         T *l = at(f, p, p) - p;
-        pivots->broken += scan(f, p, p, -1).most > rules->small;
+        const column c = scan(f, p, p, -1);
+        pivots->broken += c.most > rules->small || c.free > rules->small;
         for (int64_t i = p; i < f->nrows; i++) l[i] = t_make(0, 0);
         eliminate1(f, rules->hermitian, p, t_make(0, 0));
     }
@@ -149,7 +152,7 @@ mpk_status FN(front_threshold)(FN(front) * f, const FN(front_rules) * rules, int
             column c = scan(f, j, p, -1);
             if (!c.finite) return MPK_ERR_NUMERIC;
             R d = t_abs1(*at(f, j, j));
-            if (!(d > rules->small) && !(c.most > rules->small)) {
+            if (!(d > rules->small) && !(c.most > rules->small) && !(c.free > rules->small)) {
                 pick = j, zero = 1;
             } else if (d > rules->small && d >= rules->u * c.most) {
                 pick = j;

@@ -12,43 +12,6 @@ _Static_assert(sizeof(mpki_node) + sizeof(void *) + sizeof(mpki_task) + sizeof(i
                    MPKI_NODE_BYTES,
                "MPKI_NODE_BYTES is too little");
 
-static void walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
-    for (int t = 0; t < m->workers; t++) {
-        if (m->space) mpki_release(ctx, m->space[t]);
-        if (m->runs) mpki_release(ctx, m->runs[t]);
-    }
-    mpki_release(ctx, m->space);
-    mpki_release(ctx, m->runs);
-    mpki_release(ctx, m->contribution);
-    mpki_release(ctx, (void *)m->waits);
-    mpki_tasks_free(ctx, &m->tasks);
-    *m = (mpki_walk_memory){0};
-}
-
-/* f->memory, unless it is left from the last factorization. */
-static mpk_status walk_memory_make(mpki_direct *f, int threads) {
-    mpk_context *ctx = f->ctx;
-    const mpki_tree_view *tree = &f->tree;
-    mpki_walk_memory *m = &f->memory;
-    if (m->threads == threads) return MPK_OK;
-    walk_memory_free(ctx, m);
-    if (mpk_failed(mpki_tasks_build(ctx, tree, threads, &m->tasks))) return mpki_failed(ctx);
-    m->threads = threads;
-    m->workers = m->tasks.cost < MPKI_WORTH_THREADS ? 1 : threads;
-    m->waits = mpki_alloc(ctx, STAGE, m->tasks.count + 1, sizeof *m->waits);
-    m->contribution = MPKI_ZNEW(ctx, STAGE, tree->nsuper + 1, void *);
-    m->space = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
-    m->runs = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
-    for (int t = 0; m->space && m->runs && t < m->workers; t++) {
-        m->space[t] = mpki_alloc(
-            ctx, STAGE, MPKI_DISPATCH(tree->scalar, walk_space)((int64_t)tree->n + tree->outer),
-            mpk_scalar_size(tree->scalar));
-        m->runs[t] = MPKI_NEW(ctx, STAGE, tree->max_front + 1, mpki_run);
-    }
-    if (mpk_failed(mpki_failed(ctx))) walk_memory_free(ctx, m);
-    return mpki_failed(ctx);
-}
-
 static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
     mpki_direct *f = MPKI_ZNEW(ctx, STAGE, 1, mpki_direct);
     mpki_node *node = MPKI_ZNEW(ctx, STAGE, tree->nsuper + 1, mpki_node);
@@ -74,7 +37,7 @@ static void clear(mpki_direct *f) {
     mpki_places_free(f);
     if (f->have_arena) mpki_arena_free(&f->arena);
     f->have_arena = false;
-    walk_memory_free(f->ctx, &f->memory);
+    mpki_walk_memory_free(f->ctx, &f->memory);
     mpki_release(f->ctx, f->schur);
     f->schur = NULL;
 }
@@ -116,7 +79,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         status = mpki_arena_init(ctx, tree->factor_bytes + 4096, rules->memory_limit, &f->arena);
     }
     f->have_arena |= !mpk_failed(status);
-    if (!mpk_failed(status)) status = walk_memory_make(f, rules->threads);
+    if (!mpk_failed(status)) status = mpki_walk_memory_make(f, rules->threads);
     if (!mpk_failed(status)) {
         status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
         f->nnz = result->nnz;
@@ -206,4 +169,6 @@ const mpki_direct_engine mpki_cpu_direct = {
     .sparse = mpki_direct_sparse,
     .transposed = mpki_direct_transposed,
     .null_vector = mpki_direct_null,
+    .save = mpki_direct_save,
+    .load = mpki_direct_load,
 };

@@ -65,6 +65,29 @@ struct mpki_direct {
     mpki_places *places; /* for solves along paths; NULL until the first one */
 };
 
+/** Bytes of a node's storage, w and nrows being set: its panels, D, D^-1, names of its columns. */
+static inline int64_t mpki_node_bytes(const mpki_node *node, size_t size) {
+    return (mpki_trapezoid(node->nrows, node->w) + 4 * (int64_t)node->w) * (int64_t)size +
+           node->w * (int64_t)sizeof(int32_t);
+}
+/** Lay it out in that many bytes. */
+static inline void mpki_node_place(mpki_node *node, size_t size, void *memory) {
+    char *at = node->a = memory;
+    at += (size_t)mpki_trapezoid(node->nrows, node->w) * size;
+    node->d = at;
+    node->dinv = at + 2 * (size_t)node->w * size;
+    node->id = (int32_t *)(at + 4 * (size_t)node->w * size);
+}
+
+/** Work space of a factorization, and the order of the sweeps: f->memory, unless it is left from
+ *  the last one. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_walk_memory_make(mpki_direct *f, int threads);
+void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m);
+/** The slots of mpki_direct_engine. */
+void mpki_direct_save(const mpki_direct *f, mpki_archive *to);
+mpk_status mpki_direct_load(mpki_direct *f, mpki_archive *from, const double *scale, double size,
+                            int threads);
+
 /** Work space that the solves with one factor share. One right-hand side goes over the tree in
  *  parallel: what a node subtracts from its ancestors travels from child to parent (in u), so that
  *  no two threads write the same entry and the order of every sum is fixed. Several right-hand

@@ -116,16 +116,19 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
 }
 
 static mpk_status storage(walk *z, mpki_node *node) {
-    const int64_t w = node->w, size = sizeof(T);
-    const int64_t panel = mpki_trapezoid(node->nrows, w) * size;
-    char *at = mpki_arena_alloc(&z->f->arena, panel + 4 * w * size + w * (int64_t)sizeof(int32_t));
+    char *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(node, sizeof(T)));
     if (!at) return MPK_ERR_MEMORY;
-    node->a = at;
-    node->d = at + panel;
-    node->dinv = at + panel + 2 * w * size;
-    node->id = (int32_t *)(at + panel + 4 * w * size);
+    mpki_node_place(node, sizeof(T), at);
     mpki_asking asking = {z->f->ctx, "factorize", 0};
-    return mpki_clear_slowly(&asking, node->a, (size_t)panel) ? MPK_ERR_CANCELLED : MPK_OK;
+    return mpki_clear_slowly(&asking, node->a, (size_t)((char *)node->d - at)) ? MPK_ERR_CANCELLED
+                                                                               : MPK_OK;
+}
+
+/* Outer rows among those below a node: the last ones. */
+static int64_t outer_rows(const mpki_tree_view *tree, int32_t s) {
+    int64_t k = tree->rptr[s + 1];
+    while (tree->outer > 0 && k > tree->rptr[s] && tree->ridx[k - 1] >= tree->n) k--;
+    return tree->rptr[s + 1] - k;
 }
 
 static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
@@ -150,6 +153,7 @@ static mpk_status eliminate(walk *z, int32_t s, mpki_pool *pool, int worker, mpk
     mpki_node *node = &z->f->node[s];
     FN(front) f = front_of(node);
     f.last = mpki_is_outer(z->tree, s);
+    f.free = outer_rows(z->tree, s);
     const mpk_status status =
         FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, pivots);
     node->nelim = f.nelim;
