@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** load -> analyse -> factorize -> solve -> write, report. */
 #define _GNU_SOURCE /* PATH_MAX */
+#include "analysis/block/block.h"
 #include "core/energy.h"
 #include "core/floats.h"
 #include "core/output.h"
@@ -130,8 +131,9 @@ static mpk_status look_at_asked(const work *w) {
     if (w->job->goal < MPK_GOAL_ANALYSE || is_dense(w)) return MPK_OK;
     const bool either = options.method == MPK_METHOD_AUTO;
     if (either && w->job->goal != MPK_GOAL_SOLVE) options.method = MPK_METHOD_LDLT;
+    const bool there = !general || mpki_general_direct(w->ctx, &options);
     const bool direct =
-        options.method == MPK_METHOD_LDLT || (either && !general && options.direct != MPK_OFF);
+        options.method == MPK_METHOD_LDLT || (either && there && options.direct != MPK_OFF);
     if (w->job->trace && (direct || options.method == MPK_METHOD_NONE))
         return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "options", -1,
                           "%.300s: a trace is of methods on blocks, and %s has nothing for it%s",
