@@ -418,13 +418,16 @@ static mpk_status climb(search *s) {
                       s->message);
 }
 
-/* The direct solver, unless it is forbidden or its prediction does not fit. */
+/* The direct solver, unless it is forbidden or its prediction does not fit; of a matrix that is not
+ * symmetric the processor has it alone. */
 static mpk_status direct(search *s, bool *done) {
     mpk_options o = s->options;
     mpk_adaptive *r = s->result;
     *done = false;
-    if (s->problem->symmetry == MPK_GENERAL) {
-        strncpy(r->no_direct, "the matrix is not symmetric: LDU on blocks, and an iterative method",
+    if (s->problem->symmetry == MPK_GENERAL && !mpki_general_direct(s->ctx, &o)) {
+        strncpy(r->no_direct,
+                "the matrix is not symmetric: LDU on blocks, and an iterative method, where the "
+                "processor does not factorize",
                 sizeof r->no_direct - 1);
         return MPK_OK;
     }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** load -> analyse -> factorize -> solve -> write, report. */
 #define _GNU_SOURCE /* PATH_MAX */
+#include "analysis/block/block.h"
 #include "core/energy.h"
 #include "core/floats.h"
 #include "core/output.h"
 #include "core/sizes.h"
 #include "core/trace.h"
-#include "analysis/block/block.h"
-#include "analysis/tree_file.h"
 #include "dense/problem.h"
 #include "factor/null_space.h"
 #include "factor/selected.h"
@@ -16,13 +15,13 @@
 #include "problem/perm.h"
 #include "problem/sink.h"
 #include "report/report.h"
+#include "pipeline_files.h"
 #include "solve/iterate.h"
 
 #include <math.h>
 #include <metapack/adaptive.h>
 #include <metapack/null_space.h>
 #include <metapack/pipeline.h>
-#include <metapack/save.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,11 +122,6 @@ static bool is_dense(const work *w) {
     return w->job->dense && (one || !w->job->dense_if_one);
 }
 
-/* What stands in place of an analysis; NULL: nothing. */
-static const char *instead(const mpk_job *job) {
-    return job->analysis ? job->analysis : job->factor ? job->factor : job->given_tree;
-}
-
 /* Is the option one of factorizing alone? Solves with a factor from a file do not read it. */
 static bool only_factorizes(const char *key) {
     static const char *const keys[] = {"matching", "scaling", "pivot_threshold", "static_shift",
@@ -146,8 +140,9 @@ static mpk_status look_at_asked(const work *w) {
     if (w->job->goal < MPK_GOAL_ANALYSE || is_dense(w)) return MPK_OK;
     const bool either = options.method == MPK_METHOD_AUTO;
     if (either && w->job->goal != MPK_GOAL_SOLVE) options.method = MPK_METHOD_LDLT;
+    const bool there = !general || mpki_general_direct(w->ctx, &options);
     const bool direct =
-        options.method == MPK_METHOD_LDLT || (either && !general && options.direct != MPK_OFF);
+        options.method == MPK_METHOD_LDLT || (either && there && options.direct != MPK_OFF);
     if (w->job->trace && (direct || options.method == MPK_METHOD_NONE))
         return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "options", -1,
                           "%.300s: a trace is of methods on blocks, and %s has nothing for it%s",
@@ -163,7 +158,7 @@ static mpk_status look_at_asked(const work *w) {
         if (!mpki_option_is_read(o, &options, general, why, sizeof why))
             return refuse(w, k, why, "");
         const bool order = !strcmp(o->key, "ordering") || !strcmp(o->key, "model_threads");
-        if (order && instead(w->job))
+        if (order && mpki_job_instead(w->job))
             return refuse(w, k, "not read: the order is that of the file", "");
         if (w->job->factor && only_factorizes(o->key))
             return refuse(w, k, "not read: the factor is that of the file", "");
@@ -342,50 +337,8 @@ static void tell(work *w) {
 
 /* ---- three ways to a solution ---------------------------------------------------------------- */
 
-/* Whose values are in the factor of a file? A solution would be of a matrix that nobody named. */
-static mpk_status check_values(const work *w) {
-    const mpk_problem_view *a = &w->run.problem;
-    const size_t size = (size_t)a->nnz * mpk_scalar_size(a->scalar);
-    if (!size || !memcmp(w->fac->ax, a->ax, size)) return MPK_OK;
-    return mpki_error(w->ctx, MPK_ERR_INPUT, "load", -1,
-                      "%.300s: the factor is of a matrix with other values: --analysis takes its "
-                      "order alone",
-                      w->job->factor);
-}
-
-/* By the order and the supernodes of a file. */
-static mpk_status analyse_given(work *w) {
-    mpki_tree_file t = {0};
-    mpk_status status = mpki_tree_read(w->ctx, w->job->given_tree, w->run.problem.n, &t);
-    if (!mpk_failed(status))
-        status = mpk_analyse_tree(w->ctx, w->problem, &w->options, t.supernodes, t.perm, t.first,
-                                  t.parent, &w->an);
-    mpki_tree_file_free(w->ctx, &t);
-    return status;
-}
-
-/* A file may have an analysis of another method than the one that was asked for. */
-static mpk_status check_method(work *w) {
-    const mpk_method in = w->an->options.method, asked = w->options.method;
-    const bool direct = !mpki_on_blocks(in);
-    if (direct == !mpki_on_blocks(asked) && (direct || in == asked)) return MPK_OK;
-    mpk_analysis_destroy(&w->an);
-    return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "load", -1,
-                      "%.300s: the analysis is for method %s, and %s was asked for",
-                      instead(w->job), direct ? "ldlt" : mpk_method_name(in),
-                      mpk_method_name(asked));
-}
-
-static mpk_status find_order(work *w) {
-    const mpk_job *job = w->job;
-    if (job->given_tree) return analyse_given(w);
-    if (!job->analysis && !job->factor) return mpk_analyse(w->ctx, w->problem, &w->options, &w->an);
-    const mpk_status status = mpk_analysis_load(w->ctx, w->problem, instead(job), &w->an);
-    return mpk_failed(status) ? status : mpki_worse(status, check_method(w));
-}
-
 static mpk_status analyse(work *w) {
-    mpk_status status = find_order(w);
+    mpk_status status = mpki_job_order(w->ctx, w->job, w->problem, &w->options, &w->an);
     tell(w);
     if (mpk_failed(status) || w->job->goal != MPK_GOAL_ANALYSE || w->options.device == MPK_ON_CPU)
         return status;
@@ -421,9 +374,8 @@ static mpk_status shortest(work *w) {
 /* A factor that nothing is solved with is for the inertia. */
 static mpk_status factorize(work *w) {
     mpki_ask_for_rank(w->ctx, w->job->goal == MPK_GOAL_FACTORIZE);
-    mpk_status status = w->job->factor ? mpk_factor_load(w->ctx, w->an, w->job->factor, &w->fac)
+    mpk_status status = w->job->factor ? mpki_job_factor(w->ctx, w->job, w->problem, w->an, &w->fac)
                                        : mpk_factorize(w->ctx, w->an, NULL, &w->options, &w->fac);
-    if (w->job->factor && !mpk_failed(status)) status = mpki_worse(status, check_values(w));
     mpki_ask_for_rank(w->ctx, false);
     if (!mpk_failed(status) && w->job->goal == MPK_GOAL_FACTORIZE)
         status = mpki_worse(status, mpki_certify(w->ctx, w->fac, NULL));
@@ -608,23 +560,16 @@ static mpk_status write_kernel(work *w) {
     return status;
 }
 
-/* The analysis or the factor, and the tree. */
 static mpk_status write_saved(work *w) {
     const mpk_job *job = w->job;
-    mpk_tree tree;
-    mpk_status status = MPK_OK;
     if (!job->save && !job->tree) return MPK_OK;
     (void)solved(w, mpki_failed(w->ctx)); /* what the run has to say */
-    if (job->save && job->goal == MPK_GOAL_ANALYSE) {
-        status = mpk_analysis_save(w->ctx, w->an, job->save);
-    } else if (job->save) {
+    if (job->save && w->fac) {
         const double bytes = (double)w->run.factor.bytes;
-        if (job->most_bytes > 0) status = check_bytes(w, job->save, bytes, bytes);
-        if (!mpk_failed(status)) status = mpk_factor_save(w->ctx, w->fac, job->save);
+        const mpk_status fits = check_bytes(w, job->save, bytes, bytes);
+        if (mpk_failed(fits)) return fits;
     }
-    if (!job->tree || mpk_failed(status)) return status;
-    mpk_analysis_tree_get(w->an, &tree);
-    return mpki_tree_write(w->ctx, job->tree, &tree);
+    return mpki_job_save(w->ctx, job, w->an, w->fac);
 }
 
 static mpk_status write_output(work *w) {
@@ -675,8 +620,8 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
-    const bool direct = job->goal == MPK_GOAL_INVERSE || job->minimum_norm || instead(job) ||
-                        (job->goal != MPK_GOAL_ANALYSE && job->save);
+    const bool direct = job->goal == MPK_GOAL_INVERSE || job->minimum_norm ||
+                        mpki_job_instead(job) || (job->goal != MPK_GOAL_ANALYSE && job->save);
     if (direct && w.options.method == MPK_METHOD_AUTO) w.options.method = MPK_METHOD_LDLT;
     const mpki_engine *engine =
         mpk_failed(status) ? NULL : mpki_engine_of(ctx, NULL, &w.options); /* is it there? */

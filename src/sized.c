@@ -145,6 +145,18 @@ mpk_status mpk_solve_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
     return status;
 }
 
+mpk_status mpk_solve_transposed_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                      mpk_transpose transpose, int32_t nrhs, const void *b,
+                                      int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                                      mpk_solve_info *info) {
+    mpk_solve_info full;
+    TAKE(info);
+    const mpk_status status =
+        mpk_solve_transposed(ctx, fac, transpose, nrhs, b, ldb, x, ldx, options, OUT(info));
+    GIVE(info);
+    return status;
+}
+
 mpk_status mpk_schur_solve_sized(size_t size, mpk_context *ctx, const mpk_factor *fac, int32_t nrhs,
                                  const void *b, int64_t ldb, void *x, int64_t ldx,
                                  const mpk_options *options, mpk_solve_info *info) {

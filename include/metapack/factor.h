@@ -71,8 +71,9 @@ typedef struct mpk_factor_info {
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block
  *  diagonal (1x1, 2x2), S diagonal scaling, E static shifts (0 unless asked for). Incomplete
  *  methods drop entries of L; factor_type has other forms. Of an MPK_GENERAL matrix
- *  P R Q A C P^T = L D U, with scalings R and C and the rows Q that its matching brings to the
- *  diagonal; method auto then means a complete one on blocks. Where A is structurally singular,
+ *  P R Q A C P'^T = L U, with scalings R and C, the rows Q that its matching brings to the
+ *  diagonal, and rows exchanged in each front (docs/guide/general.md); on blocks
+ *  P R Q A C P^T = L D U. Where A is structurally singular,
  *  rows and columns that depend on the others whatever their values are replaced by zero, and give
  *  zero pivots.
  *  an      [in]    borrowed: must outlive *fac; may be of another context
@@ -161,11 +162,12 @@ MPK_API void mpk_factor_destroy(mpk_factor **fac);
 /** What mpk_get() can return. T is the scalar type of the problem. */
 typedef enum mpk_quantity {
     MPK_GET_INERTIA = 0, /**< int64_t[3]: positive, negative, zero */
-    MPK_GET_PERM = 1,    /**< int32_t[n]: old index at each position of L, pivoting included */
+    MPK_GET_PERM = 1,    /**< int32_t[n]: old index at each position of L, pivoting included; of an
+                              MPK_GENERAL matrix of columns */
     MPK_GET_SCALE = 2,   /**< double[n]: the diagonal of S, in the order of the problem; of an
                               MPK_GENERAL matrix double[2n], of columns, then of rows */
     MPK_GET_D = 3,     /**< T[2 n]: for each position k D(k,k), then D(k+1,k), which is 0 where k is
-                            not the first of a 2x2 block */
+                            not the first of a 2x2 block; of an MPK_GENERAL matrix the pivots of U */
     MPK_GET_LOGDET = 4 /**< double[3]: log|det A|, and the sign or phase of det A as (re, im); with
                             zero pivots: of the nonzero ones */
 } mpk_quantity;

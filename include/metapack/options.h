@@ -175,8 +175,8 @@ typedef struct mpk_options {
      *  incomplete; jacobi: the same by fixed-point sweeps; ilu0: the same on scalars, without
      *  fill, pivoting or dropping; none: no preconditioner but the scaling; diagonal: that of
      *  A; block_jacobi: the blocks on the diagonal; ssor: symmetric successive over-relaxation
-     *  with omega. A matrix that is not symmetric needs factor_type ldu, which auto and ilu0
-     *  then imply; ldlt refuses it. Default auto. */
+     *  with omega. Of a matrix that is not symmetric ldlt is L U with exchanges of rows, on the
+     *  processor; ildlt and jacobi need factor_type ldu, which ilu0 implies. Default auto. */
     mpk_method method;
     /** The fill-reducing ordering. auto: AMD, or nested dissection (nd) where that pays for its
      *  own time; for ssor natural: as the matrix is given; gmc: greedy multicolouring, only for
@@ -187,7 +187,7 @@ typedef struct mpk_options {
      *  become 2x2 pivots stay together in the ordering, which helps where the diagonal has
      *  zeros; of a matrix that is not symmetric rows are permuted to bring large entries to the
      *  diagonal. auto: the direct solver compares costs with and without where the diagonal is
-     *  weak; methods on blocks use it. Default auto. */
+     *  weak, and matches rows then; methods on blocks use it. Default auto. */
     mpk_switch matching;
     /** Scaling before the factorization, symmetric where A is. Default auto. */
     mpk_switch scaling;

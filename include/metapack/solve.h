@@ -72,6 +72,25 @@ MPK_API mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nr
                              int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
                              mpk_solve_info *info);
 
+/** With which transpose of A. */
+typedef enum mpk_transpose {
+    MPK_TRANSPOSE = 1,          /**< A^T X = B */
+    MPK_CONJUGATE_TRANSPOSE = 2 /**< A^H X = B; of a real A the same */
+} mpk_transpose;
+
+/** mpk_solve() with a transpose of A, by the same factor: refined with residuals of that transpose.
+ *  Of a matrix that is not symmetric the direct factor (method ldlt) has it, without a Krylov
+ *  method; what is symmetric or Hermitian is solved as A or its conjugate, by every factor.
+ *  options.condition then estimates the transpose's condition.
+ *  b, x, options, info, returned status, threads: as in mpk_solve(); besides
+ *          | MPK_ERR_UNSUPPORTED: a factor on blocks, or options.krylov, with a matrix that is not
+ *            symmetric; or b or x in a device's memory where they must be conjugated
+ *  Example: examples/transposed.c */
+MPK_API mpk_status mpk_solve_transposed(mpk_context *ctx, const mpk_factor *fac,
+                                        mpk_transpose transpose, int32_t nrhs, const void *b,
+                                        int64_t ldb, void *x, int64_t ldx,
+                                        const mpk_options *options, mpk_solve_info *info);
+
 /** The parts of a factor as operators, for preconditioners and sampling. L maps a vector from the
  *  order of the problem to positions, L^T maps it back:
  *  A^-1 = (S P^T L^-T) (D^-1) (L^-1 P S).
@@ -94,7 +113,8 @@ typedef enum mpk_part {
  *            waits until the device is at rest, and returns when the result is there
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE | _CANCELLED: x is undefined
  *          | MPK_ERR_UNSUPPORTED: MPK_PART_ABS of a complex
- *          symmetric factor or of one with factor_type ldu
+ *          symmetric factor or of one with factor_type ldu; any part but MPK_PART_ALL of the direct
+ *          factor of a matrix that is not symmetric
  *  Threads: MPK_PART_ALL those of the factorization. Example: examples/parts.c */
 MPK_API mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_part part,
                                   int32_t nrhs, void *x, int64_t ldx);
@@ -103,7 +123,12 @@ MPK_API mpk_status mpk_solve_part(mpk_context *ctx, const mpk_factor *fac, mpk_p
 MPK_API mpk_status mpk_solve_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
                                    int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
                                    const mpk_options *options, mpk_solve_info *info);
+MPK_API mpk_status mpk_solve_transposed_sized(size_t size, mpk_context *ctx, const mpk_factor *fac,
+                                              mpk_transpose transpose, int32_t nrhs, const void *b,
+                                              int64_t ldb, void *x, int64_t ldx,
+                                              const mpk_options *options, mpk_solve_info *info);
 #ifndef MPKI_LIBRARY
+#define mpk_solve_transposed(...) mpk_solve_transposed_sized(sizeof(mpk_solve_info), __VA_ARGS__)
 #define mpk_solve(...) mpk_solve_sized(sizeof(mpk_solve_info), __VA_ARGS__)
 #endif
 

@@ -30,8 +30,9 @@ typedef enum mpk_scalar {
 typedef enum mpk_symmetry {
     MPK_SYMMETRIC = 0, /**< A = A^T, also for complex entries */
     MPK_HERMITIAN = 1, /**< A = A^H, complex entries only; the diagonal is real */
-    MPK_GENERAL = 2    /**< A need not be symmetric: all entries are stored. For factors of type LDU
-                            (options.factor_type) and the Krylov methods that need no symmetry */
+    MPK_GENERAL = 2    /**< A need not be symmetric: all entries are stored. For L U by
+                            method ldlt, factors on blocks of type LDU (options.factor_type), and
+                            the Krylov methods that need no symmetry */
 } mpk_symmetry;
 
 /** Which of the given entries count. */

@@ -4,6 +4,7 @@
 #include "../problem/perm.h"
 #include "block/block.h"
 #include "choose.h"
+#include "general.h"
 #include "symbolic/symbolic.h"
 
 #include <metapack/schur.h>
@@ -100,6 +101,8 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
     mpk_status status = MPK_OK;
     if (options->ordering == MPK_ORDERING_GIVEN)
         status = mpki_perm_check(ctx, STAGE, an->n, options->given_perm);
+    if (!mpk_failed(status) && an->symmetry == MPK_GENERAL)
+        return mpki_choose_general(ctx, problem, options, graph, an);
     if (!mpk_failed(status))
         status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
     if (!mpk_failed(status))
@@ -160,10 +163,11 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
 #ifndef NDEBUG
     if (!mpk_failed(status)) status = mpki_analysis_check(ctx, an);
 #endif
-    if (!mpk_failed(status) && choice.rank >= 0 && choice.rank < an->n)
-        status = mpki_error(ctx, MPK_SINGULAR, STAGE, choice.rank,
-                            "structurally singular: at most %d of %d rows are independent",
-                            choice.rank, an->n);
+    const int32_t rank = an->info.structural_rank;
+    if (!mpk_failed(status) && rank >= 0 && rank < an->n)
+        status =
+            mpki_error(ctx, MPK_SINGULAR, STAGE, rank,
+                       "structurally singular: at most %d of %d rows are independent", rank, an->n);
     mpki_graph_free(ctx, &graph);
     mpki_choice_free(ctx, &choice);
     return status;
@@ -239,8 +243,8 @@ mpk_status mpk_analyse_tree(mpk_context *ctx, const mpk_problem *problem,
     const bool general = problem && problem->symmetry == MPK_GENERAL;
     if (general || (full.method != MPK_METHOD_AUTO && full.method != MPK_METHOD_LDLT))
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          general ? "the matrix is not symmetric, and a tree is for the direct "
-                                    "method, which is for matrices that are"
+                          general ? "the matrix is not symmetric, and trees are given for "
+                                    "matrices that are"
                                   : "a tree is for the direct method: method ldlt");
     const mpk_tree tree = {.n = problem ? problem->n : 0,
                            .supernodes = supernodes,

@@ -126,6 +126,30 @@ static mpk_status check_scatter(mpk_context *ctx, const mpk_analysis *an, const 
     return MPK_OK;
 }
 
+/* The same of a general matrix, whose rows are those of its matching. */
+static mpk_status check_general(mpk_context *ctx, const mpk_analysis *an, const int32_t *column,
+                                char *seen) {
+    REQUIRE(an->scatter_ptr[0] == 0 && an->scatter_ptr[an->nsuper] == an->nnz, 0,
+            "scatter does not cover the entries");
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        const int32_t w = an->sptr[s + 1] - an->sptr[s];
+        const int64_t front = w + an->rptr[s + 1] - an->rptr[s];
+        for (int64_t k = an->scatter_ptr[s]; k < an->scatter_ptr[s + 1]; k++) {
+            const mpki_scatter *e = &an->scatter[k];
+            REQUIRE(e->src >= 0 && e->src < an->nnz && !seen[e->src], s, "entry source in %d", s);
+            seen[e->src] = 1;
+            REQUIRE(e->row >= 0 && e->col >= 0 && e->row < front && e->col < front &&
+                        (e->row < w || e->col < w),
+                    s, "entry place in %d", s);
+            const int32_t i = an->perm[position(an, s, e->row)];
+            REQUIRE(an->ai[e->src] == (an->row_of ? an->row_of[i] : i) &&
+                        column[e->src] == an->perm[position(an, s, e->col)],
+                    s, "entry %lld is not where it belongs", (long long)e->src);
+        }
+    }
+    return MPK_OK;
+}
+
 mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an) {
     int32_t *first = MPKI_NEW(ctx, STAGE, an->nsuper, int32_t);
     int32_t *column = MPKI_NEW(ctx, STAGE, an->nnz, int32_t);
@@ -137,7 +161,9 @@ mpk_status mpki_analysis_check(mpk_context *ctx, const mpk_analysis *an) {
     if (!mpk_failed(status)) status = check_tree(ctx, an);
     if (!mpk_failed(status)) status = check_postorder(ctx, an, first);
     if (!mpk_failed(status)) status = check_rows(ctx, an);
-    if (!mpk_failed(status)) status = check_scatter(ctx, an, column, seen);
+    if (!mpk_failed(status))
+        status = an->symmetry == MPK_GENERAL ? check_general(ctx, an, column, seen)
+                                             : check_scatter(ctx, an, column, seen);
     mpki_release(ctx, first);
     mpki_release(ctx, column);
     mpki_release(ctx, seen);

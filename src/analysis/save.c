@@ -81,6 +81,10 @@ static int64_t scales_of(const facts *f) {
 /* ---- to a file ------------------------------------------------------------------------------- */
 
 mpk_status mpki_analysis_savable(mpk_context *ctx, const char *stage, const mpk_analysis *an) {
+    if (!an->split && an->symmetry == MPK_GENERAL && !mpki_on_blocks(an->options.method))
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
+                          "the direct method's analysis of a matrix that is not symmetric is not "
+                          "saved, nor its factor: those of methods on blocks are");
     if (!an->split) return MPK_OK;
     return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
                       "the interior beside a Schur complement is not saved: save the analysis of "

@@ -70,8 +70,9 @@ static const mpk_option table[] = {
      "solver; ildlt: an LDLT factorization on blocks, complete or incomplete; jacobi: the same by "
      "fixed-point sweeps; ilu0: the same on scalars, without fill, pivoting or dropping; none: no "
      "preconditioner but the scaling; diagonal: that of A; block_jacobi: the blocks on the "
-     "diagonal; ssor: symmetric successive over-relaxation with omega. A matrix that is not "
-     "symmetric needs factor_type ldu, which auto and ilu0 then imply; ldlt refuses it."},
+     "diagonal; ssor: symmetric successive over-relaxation with omega. Of a matrix that is "
+     "not symmetric ldlt is L U with exchanges of rows, on the processor; ildlt and jacobi need "
+     "factor_type ldu, which ilu0 implies."},
     {WORDS(ordering, ordering_names, MPK_ORDERING_AUTO), "",
      AUTO | LDLT | BLOCKS | BLOCK_JACOBI | SSOR, 0, 0, "the fill-reducing ordering",
      "auto: AMD, or nested dissection (nd) where that pays for its own time; for ssor natural: as "
@@ -82,7 +83,7 @@ static const mpk_option table[] = {
      "Pairs of rows that are likely to become 2x2 pivots stay together in the ordering, which "
      "helps where the diagonal has zeros; of a matrix that is not symmetric rows are permuted to "
      "bring large entries to the diagonal. auto: the direct solver compares costs with and without "
-     "where the diagonal is weak; methods on blocks use it."},
+     "where the diagonal is weak, and matches rows then; methods on blocks use it."},
     {WORDS(scaling, switch_names, MPK_AUTO), "", SPARSE, 0, 0,
      "scaling before the factorization, symmetric where A is", ""},
     {NUMBER(pivot_threshold, 0, 0.5, 0.01), "", AUTO | LDLT | ILDLT | DENSE, 0, -1,

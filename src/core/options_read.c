@@ -125,8 +125,10 @@ static void judge_auto(const mpk_option *o, const mpk_options *options, int gene
                        char text[TEXT]) {
     char by_ladder[TEXT], who[LIST];
     mpk_options direct = *options, ladder = *options;
-    const bool may_direct = options->direct != MPK_OFF && general != 1;
-    const bool may_ladder = options->direct == MPK_OFF || general != 0;
+    const bool on_device = options->device == MPK_ON_CUDA; /* only symmetric ones there */
+    const bool may_direct = options->direct != MPK_OFF && !(general == 1 && on_device);
+    const bool may_ladder =
+        options->direct == MPK_OFF || general < 0 || (general == 1 && on_device);
     direct.method = MPK_METHOD_LDLT;
     ladder.method = MPK_METHOD_ILDLT;
     text[0] = '\0';
@@ -142,14 +144,16 @@ static void judge_auto(const mpk_option *o, const mpk_options *options, int gene
     if ((may_direct && !text[0]) || (may_ladder && !by_ladder[0])) {
         text[0] = '\0';
     } else if (may_direct && !by_ladder[0]) {
-        snprintf(
-            text, TEXT,
-            "not read where method auto solves directly, as of every symmetric matrix that fits: "
-            "--no-direct asks for its ladder, which reads it%s",
-            o->krylov ? ", and --krylov for an iterative method around the direct solver" : "");
+        snprintf(text, TEXT,
+                 "not read where method auto solves directly, as of every matrix that fits: "
+                 "--no-direct asks for its ladder, which reads it%s",
+                 o->krylov ? ", and --krylov for an iterative method around the direct solver"
+                           : "");
     } else if (!may_direct && may_ladder && !text[0]) {
         snprintf(text, TEXT, "read by the direct solver alone, which method auto does not take %s",
-                 general == 1 ? "of a matrix that is not symmetric" : "with direct off");
+                 general == 1 && options->direct != MPK_OFF
+                     ? "of a matrix that is not symmetric on a device"
+                     : "with direct off");
     } else if (may_ladder) {
         snprintf(text, TEXT, "%s", by_ladder);
     }

@@ -13,7 +13,7 @@ mpk_status mpki_apply_make(mpk_context *ctx, const mpk_factor *fac, int threads,
     *a = (mpki_application){0};
     mpk_status status = fac->form->apply_make(ctx, fac, threads, columns, &work);
     if (mpk_failed(status)) return status;
-    *a = (mpki_application){ctx, fac, work};
+    *a = (mpki_application){ctx, fac, work, false};
     return MPK_OK;
 }
 
@@ -34,5 +34,7 @@ mpk_status mpki_apply(mpki_application *a, mpk_part part, int32_t nrhs, const vo
         return mpki_error(a->ctx, MPK_ERR_UNSUPPORTED, "solve", -1,
                           "|D| of a complex symmetric factor is not defined");
     if (nrhs == 0 || an->n == 0) return MPK_OK;
+    if (a->transposed && part == MPK_PART_ALL)
+        return a->fac->form->transposed(a->fac, a->work, nrhs, b, ldb, x, ldx);
     return a->fac->form->apply(a->ctx, a->fac, a->work, part, nrhs, b, ldb, x, ldx);
 }

@@ -8,7 +8,8 @@
 typedef struct mpki_application {
     mpk_context *ctx;
     const mpk_factor *fac;
-    void *work; /* the form's own */
+    void *work;      /* the form's own */
+    bool transposed; /* MPK_PART_ALL is M^-T: of a form that has it */
 } mpki_application;
 
 /** Refuses MPK_PART_ABS of an unsymmetric factor: MPK_ERR_UNSUPPORTED. */

@@ -20,7 +20,9 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
     const mpk_method method = fac->an->options.method;
     const bool general = fac->an->symmetry == MPK_GENERAL;
     /* of a general matrix auto says more than its method */
-    if (!general || fac->options.method != MPK_METHOD_AUTO || method != MPK_METHOD_ILDLT)
+    if (general && fac->options.method == MPK_METHOD_AUTO && method == MPK_METHOD_ILDLT)
+        mpki_imply_general(&fac->options, false);
+    else
         fac->options.method = method;
     mpk_status status = mpki_fit_options(ctx, fac->an->symmetry, &fac->options);
     fac->options.method = method;

@@ -12,7 +12,8 @@ static const char STAGE[] = "certify";
 /* May the signs of D be the inertia of A? */
 static bool counts(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
-    return fac->info.perturbed == 0 && (an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN);
+    return fac->info.perturbed == 0 && an->symmetry != MPK_GENERAL &&
+           (an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN);
 }
 
 /* One vector: c. work->b holds zeros. */

@@ -118,5 +118,6 @@ mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
                             .failing = an->failing,
                             .outer = split ? split->outer : 0,
                             .outer_ap = split ? split->ap : NULL,
-                            .outer_ai = split ? split->ai : NULL};
+                            .outer_ai = split ? split->ai : NULL,
+                            .row_of = an->row_of};
 }

@@ -12,7 +12,8 @@ static const mpki_form *form_of(mpk_method method) {
 }
 
 const mpki_form *mpki_form_of(const mpk_analysis *an) {
-    return form_of(an->options.method);
+    const mpki_form *form = form_of(an->options.method);
+    return form == &mpki_direct_form && an->symmetry == MPK_GENERAL ? &mpki_general_form : form;
 }
 
 static const char *cpu_name(const mpk_context *ctx) {
@@ -69,6 +70,15 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
         return NULL;
     }
     if (an && an->split) return &cpu;
+    if (an && mpki_form_of(an) == &mpki_general_form) {
+        if (!told && !(options && options->device == MPK_ON_CUDA)) return &cpu;
+        mpki_error(ctx, MPK_ERR_UNSUPPORTED, "device", -1,
+                   "a matrix that is not symmetric is not factorized directly on %s: method ildlt "
+                   "with factor_type ldu is, and %s takes the processor",
+                   told ? told->name(ctx) : "a device",
+                   told ? "a context without it" : "device = auto or cpu");
+        return NULL;
+    }
     /* a direct factor in single precision of a matrix in double */
     const bool narrow = an && options && options->precision == MPK_PRECISION_SINGLE &&
                         an->options.method == MPK_METHOD_LDLT &&

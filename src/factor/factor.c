@@ -49,6 +49,13 @@ mpk_status mpki_factor_whole(mpk_context *ctx, const char *stage, const mpk_fact
                       "and mpk_schur_expand lead to that of A");
 }
 
+mpk_status mpki_factor_symmetric(mpk_context *ctx, const char *stage, const mpk_factor *fac,
+                                 const char *what) {
+    if (fac->an->symmetry != MPK_GENERAL) return MPK_OK;
+    return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
+                      "the matrix is not symmetric, and %s are of matrices that are", what);
+}
+
 mpk_status mpki_factor_wide(mpk_context *ctx, const char *stage, const mpk_factor *fac) {
     if (!fac->narrow) return MPK_OK;
     return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,

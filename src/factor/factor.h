@@ -51,9 +51,12 @@ typedef struct mpki_form {
     void (*apply_free)(mpk_context *ctx, const mpk_factor *fac, void **work);
     mpk_status (*apply)(mpk_context *ctx, const mpk_factor *fac, void *work, mpk_part part,
                         int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx);
+    /** X := A^-T B, of a general matrix; NULL: the form has none. */
+    mpk_status (*transposed)(const mpk_factor *fac, void *work, int32_t nrhs, const void *b,
+                             int64_t ldb, void *x, int64_t ldx);
 } mpki_form;
 
-extern const mpki_form mpki_direct_form, mpki_block_form, mpki_scaling_form;
+extern const mpki_form mpki_direct_form, mpki_general_form, mpki_block_form, mpki_scaling_form;
 
 /** What the verdicts on the rank have learned, for the next values of the same analysis
  *  (rank.c). */
@@ -101,7 +104,7 @@ struct mpk_factor {
                       Those of the outer rows follow */
     int64_t broken; /* zero pivots of an interior whose Schur complement does not exist */
     mpk_asymmetry asymmetry; /* of an interior: that of all A, whose mean is split */
-    mpki_direct *direct;     /* form direct: the engine's */
+    mpki_direct *direct;     /* forms direct and general: the engine's */
     /* form direct: its numbers are those of S A S in single precision, A being in double
      * (narrow.h); n ones, the engine's scaling then; factorizations that begin in double, since
      * one in single did not do */
@@ -151,6 +154,9 @@ mpk_status mpki_factor_usable(mpk_context *ctx, const char *stage, const mpk_fac
 /** Is fac one of all A, not of the interior beside a Schur complement? MPK_OK |
  *  MPK_ERR_UNSUPPORTED, recorded. */
 mpk_status mpki_factor_whole(mpk_context *ctx, const char *stage, const mpk_factor *fac);
+/** Is fac one of a symmetric matrix, as `what` needs it? MPK_OK | MPK_ERR_UNSUPPORTED, recorded. */
+mpk_status mpki_factor_symmetric(mpk_context *ctx, const char *stage, const mpk_factor *fac,
+                                 const char *what);
 /** Is fac in the precision of A? MPK_OK | MPK_ERR_UNSUPPORTED, recorded. */
 mpk_status mpki_factor_wide(mpk_context *ctx, const char *stage, const mpk_factor *fac);
 

@@ -286,10 +286,15 @@ mpk_status mpk_get(mpk_context *ctx, const mpk_factor *fac, mpk_quantity what, v
     if (bytes < need)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", (int64_t)bytes,
                           "%zu bytes given, %zu needed", bytes, need);
-    if (fac->an->symmetry == MPK_GENERAL && what != MPK_GET_SCALE)
+    const bool general = fac->an->symmetry == MPK_GENERAL;
+    if (general && what == MPK_GET_INERTIA)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, "get", what,
-                          "the factor of a matrix that is not symmetric gives its scaling only: "
-                          "inertia, for one, it has none");
+                          "a matrix that is not symmetric has no inertia");
+    if (general && what != MPK_GET_SCALE && !fac->form->get)
+        return mpki_error(
+            ctx, MPK_ERR_UNSUPPORTED, "get", what,
+            "the factor on blocks of a matrix that is not symmetric gives its scaling "
+            "only");
     if (what == MPK_GET_INERTIA) {
         int64_t *counts = out;
         counts[0] = fac->info.inertia.positive;

@@ -429,6 +429,8 @@ mpk_status mpki_null_usable(mpk_context *ctx, const char *stage, const mpk_facto
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
                           "method %s has no pivots that could show a kernel: factorize with ldlt",
                           mpk_method_name(fac->options.method));
+    if (mpk_failed(mpki_factor_symmetric(ctx, stage, fac, "bases of a kernel")))
+        return mpki_failed(ctx);
     return MPK_OK;
 }
 

@@ -56,10 +56,17 @@ static double most_of(const double *scale, int32_t n, const T *v) {
     return most;
 }
 
+/* The scales of A's rows, beside those of its columns. */
+static const double *rows_of(const mpki_solve_work *work, const double *scale) {
+    const mpk_problem_view *a = &work->system.a;
+    return a->symmetry == MPK_GENERAL ? scale + a->n : scale;
+}
+
 /* What the scaled residual of row i is measured against; work->w holds |A| |v|. */
 static double against(const double *scale, const mpki_solve_work *work, int32_t n, double most,
                       int32_t i) {
-    const double tiny = 1000.0 * n * (double)R_EPS / 2, wi = work->w[i] * scale[i];
+    const double tiny = 1000.0 * n * (double)R_EPS / 2;
+    const double wi = work->w[i] * rows_of(work, scale)[i];
     return wi > tiny * most ? wi : wi + most;
 }
 
@@ -97,11 +104,11 @@ static double ratio(const mpki_solve_work *work, int32_t i) {
 static mpki_flatness flatness_of(const double *scale, const mpki_solve_work *work, const T *v) {
     const int32_t n = work->system.a.n;
     const T *r = work->r;
-    const double most = most_of(scale, n, v);
+    const double most = most_of(scale, n, v), *rows = rows_of(work, scale);
     mpki_flatness f = {0, 0, 1};
     if (!(most > 0) || !isfinite(most)) return (mpki_flatness){INFINITY, INFINITY, 1};
     for (int32_t i = 0; i < n; i++) {
-        const double ri = modulus(r[i]) * scale[i];
+        const double ri = modulus(r[i]) * rows[i];
         f.eta = mpki_larger(f.eta, ratio(work, i));
         if (ri > 0 || ri != ri)
             f.rough = mpki_larger(f.rough, ri / against(scale, work, n, most, i));
@@ -114,8 +121,9 @@ static mpki_flatness flatness_of(const double *scale, const mpki_solve_work *wor
 static bool hidden(const mpki_solve_work *work, const T *v) {
     const mpk_problem_view *a = &work->system.a;
     const T *ax = a->ax;
+    const bool both = a->symmetry != MPK_GENERAL; /* an entry is that of two places */
     for (int32_t j = 0; j < a->n; j++) {
-        const bool alive = modulus(v[j]) > 0, none = work->w[j] == 0;
+        const bool alive = modulus(v[j]) > 0, none = both && work->w[j] == 0;
         if (!alive && !none) continue;
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
             const int32_t i = a->ai[k];
@@ -135,13 +143,14 @@ static bool drop_noise(const double *scale, double noise, double bound, mpki_sol
     const T *ax = a->ax;
     double *reach = work->sums;          /* n: ||A_i||_1, columns scaled */
     char *over = (char *)(reach + a->n); /* n */
+    const bool both = a->symmetry != MPK_GENERAL;
     bool dropped = false;
     memset(reach, 0, (size_t)a->n * sizeof *reach);
     for (int32_t j = 0; j < a->n; j++)
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
             const double aij = modulus(ax[k]);
             reach[a->ai[k]] += aij * scale[j];
-            if (a->ai[k] != j) reach[j] += aij * scale[a->ai[k]];
+            if (both && a->ai[k] != j) reach[j] += aij * scale[a->ai[k]];
         }
     for (int32_t i = 0; i < a->n; i++) {
         over[i] = !(ratio(work, i) <= bound);
@@ -150,7 +159,7 @@ static bool drop_noise(const double *scale, double noise, double bound, mpki_sol
     for (int32_t j = 0; j < a->n; j++)
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
             const int32_t pair[] = {j, a->ai[k]};
-            for (int side = 0; side < 2; side++) {
+            for (int side = 0; side < 1 + both; side++) {
                 const int32_t at = pair[side];
                 const double size = modulus(v[at]) / scale[at];
                 if (!over[pair[!side]] || !(size > 0 && size <= noise)) continue;

@@ -24,6 +24,7 @@ mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_
     work->w = MPKI_NEW(ctx, STAGE, n, double);
     work->sums = MPKI_NEW(ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)n, double);
     work->system = mpki_system_of(ctx, fac);
+    work->scale = fac->scale;
     if (mpk_failed(mpki_failed(ctx))) mpki_solve_work_free(ctx, work);
     return mpki_failed(ctx);
 }

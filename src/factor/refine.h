@@ -13,8 +13,9 @@ typedef struct mpki_solve_work {
     double *w;       /* n: |A| |x| + |b| */
     double *sums;    /* of the residual: MPKI_RESIDUAL_WORK(scalar) * n */
     mpki_system system;
-    mpki_quality last; /* of the solution refined last */
-    double correction; /* of that solution: as in mpk_solve_info */
+    const double *scale; /* of its columns, and of the rows of a general matrix after them */
+    mpki_quality last;   /* of the solution refined last */
+    double correction;   /* of that solution: as in mpk_solve_info */
     /* of a singular A: the kernel, made when it is needed; else NULL */
     mpki_basis *kernel;
 } mpki_solve_work;

@@ -92,7 +92,7 @@ mpki_contraction FN(refine_narrow)(mpki_solve_work *work, int steps, double accu
         const mpki_quality kept = *q;
         if (apart) leave_resolved(work, q);
         mpki_apply_inverse(work, work->r);
-        const double d = compare(n, work->m.fac->scale, -q->exponent, work->r, x);
+        const double d = compare(n, work->scale, -q->exponent, work->r, x);
         const bool less = d <= rate * before;
         if (!apart) c.held &= less || d <= 4 * (double)R_EPS;
         memcpy(best, x, (size_t)n * sizeof(T));
@@ -136,7 +136,7 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
         const mpki_quality kept = q;
         memcpy(best, x, (size_t)n * sizeof(T));
         mpki_apply_inverse(work, work->r);
-        if (step == 0) work->correction = compare(n, work->m.fac->scale, -q.exponent, work->r, x);
+        if (step == 0) work->correction = compare(n, work->scale, -q.exponent, work->r, x);
         FN(column_add)(n, -q.exponent, work->r, x);
         q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
         step++;
@@ -172,10 +172,14 @@ static double ascend(mpki_solve_work *work, int rounds, double estimate, int32_t
             sign[i] = a > 0 ? x[i] / a : t_make(1, 0);
         }
         memcpy(x, sign, (size_t)n * sizeof(T));
-        /* A^-H sign: A^-1 when real or Hermitian; conj(A^-1 conj(sign)) when complex symmetric */
+        /* A^-H sign: A^-1 when real or Hermitian; conj(A^-1 conj(sign)) when complex symmetric, and
+         * with A^-T in its place else */
         const int turn = work->system.a.symmetry != MPK_HERMITIAN;
+        const bool general = work->system.a.symmetry == MPK_GENERAL;
         for (int32_t i = 0; turn && i < n; i++) x[i] = t_conj(x[i]);
+        work->m.transposed ^= general;
         mpki_apply_inverse(work, x);
+        work->m.transposed ^= general;
         int32_t place = 0;
         for (int32_t i = 1; i < n; i++)
             if (t_abs(x[i]) > t_abs(x[place])) place = i;

@@ -38,6 +38,8 @@ static mpk_status check(mpk_context *ctx, const mpk_factor *fac, mpk_selection w
                           "entries of the inverse come from a factor of method ldlt, not %s%s",
                           mpk_method_name(fac->an->options.method),
                           fac->an->symmetry == MPK_GENERAL ? ", and of a symmetric matrix" : "");
+    if (mpk_failed(mpki_factor_symmetric(ctx, STAGE, fac, "entries of the inverse")))
+        return mpki_failed(ctx);
     if (!fac->engine->direct->selected_inverse)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "entries of the inverse are computed by the processor alone: factorize "

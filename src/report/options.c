@@ -7,7 +7,7 @@
 
 void mpki_options_in_force(const mpk_run *run, mpk_options *o) {
     const bool blocks = run->block.block_rows > 0;
-    if (run->problem.symmetry == MPK_GENERAL) mpki_imply_general(o);
+    if (run->problem.symmetry == MPK_GENERAL) mpki_imply_general(o, !blocks);
     if (o->method == MPK_METHOD_AUTO && run->have_analysis)
         o->method = blocks ? MPK_METHOD_ILDLT : MPK_METHOD_LDLT;
     mpki_imply_options(o);

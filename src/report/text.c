@@ -74,7 +74,10 @@ static void write_analysis(const mpk_report *report, mpki_buffer *out) {
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
     mpki_line(out, "Analysis", "%s ordering%s, %s, %s", mpki_show_ordering(x, a->ordering),
               a->ordered_for == MPK_ON_CUDA ? " for a GPU" : "",
-              a->matching ? "matching on (pairs ordered together)" : "matching off",
+              !a->matching ? "matching off"
+              : report->run.problem.symmetry == MPK_GENERAL
+                  ? "rows matched to columns"
+                  : "matching on (pairs ordered together)",
               (unsigned)a->scaling < 3 ? scaling[a->scaling] : "scaled");
     mpki_line(out, "", "%s supernode%s, tree height %s, largest front %s rows",
               mpki_show_count(x, a->supernodes), plural(a->supernodes),
@@ -83,7 +86,8 @@ static void write_analysis(const mpk_report *report, mpki_buffer *out) {
         mpki_line(out, "", "structurally singular: rank at most %s of %s",
                   mpki_show_count(x, a->structural_rank), mpki_show_count(y, a->n));
     char bytes[MPKI_UNIT_MAX];
-    mpki_line(out, "Predicted", "L with %s entries, %s, factor %s, peak %s",
+    mpki_line(out, "Predicted", "%s with %s entries, %s, factor %s, peak %s",
+              report->run.problem.symmetry == MPK_GENERAL ? "L and U" : "L",
               mpki_show_si(x, (double)a->factor_nnz, ""), mpki_show_si(y, a->factor_flops, "FLOP"),
               mpki_show_bytes(z, (double)a->factor_bytes),
               mpki_show_bytes(bytes, (double)a->peak_bytes));
@@ -147,20 +151,40 @@ static void write_precision(const mpk_factor_info *f, mpki_buffer *out) {
         mpki_line(out, "", "in double precision: single did not do, %s", why);
 }
 
+/* Pivots of L U: there is no inertia. */
+static void write_general_pivots(const mpk_run *run, mpki_buffer *out) {
+    const mpk_factor_info *f = &run->factor;
+    char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX];
+    mpki_line(out, "Pivots",
+              "%s zero, %s column%s delayed, threshold %g; growth %.3g, smallest %.3g",
+              mpki_show_count(x, f->inertia.zero), mpki_show_count(y, f->rejected),
+              plural(f->rejected), run->options.pivot_threshold, f->growth, f->min_pivot);
+    if (f->perturbed)
+        mpki_line(out, "", "%s pivot%s perturbed by the static shift",
+                  mpki_show_count(x, f->perturbed), plural(f->perturbed));
+}
+
 static void write_factor(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     const mpk_factor_info *f = &run->factor;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
     double rate = f->time_s > 0 ? f->flops / f->time_s : 0;
-    mpki_line(out, "Factor", "LDL%s, %s, %d thread%s; %s at %s",
-              run->problem.symmetry == MPK_HERMITIAN ? "^H" : "^T",
+    const bool general = run->problem.symmetry == MPK_GENERAL;
+    mpki_line(out, "Factor", "%s, %s, %d thread%s; %s at %s",
+              general                                  ? "LU"
+              : run->problem.symmetry == MPK_HERMITIAN ? "LDL^H"
+                                                       : "LDL^T",
               run->backend ? run->backend : "cpu", f->threads, plural(f->threads),
               mpki_show_si(x, f->flops, "FLOP"), mpki_show_si(y, rate, "FLOP/s"));
-    mpki_line(out, "", "L with %s entries, %.1f times those of A; largest front %s rows",
-              mpki_show_si(x, (double)f->nnz, ""),
+    mpki_line(out, "", "%s with %s entries, %.1f times those of A; largest front %s rows",
+              general ? "L and U" : "L", mpki_show_si(x, (double)f->nnz, ""),
               run->problem.nnz > 0 ? (double)f->nnz / (double)run->problem.nnz : 0.0,
               mpki_show_count(y, f->max_front));
     write_precision(f, out);
+    if (general) {
+        write_general_pivots(run, out);
+        return;
+    }
     mpki_line(out, "Pivots",
               "%s of 2x2, %s column%s delayed, %d stage%s; growth %.3g, smallest %.3g",
               mpki_show_count(x, f->two_by_two), mpki_show_count(y, f->rejected),

@@ -416,7 +416,8 @@ static mpk_status outcome(iteration *it, const mpki_quality *q, const mpk_krylov
 
 /* What it->x is worth, whose errors these are; what measured them is there still. */
 static mpk_status judge(iteration *it, const mpki_quality *q, mpki_verdict *verdict) {
-    mpki_solve_work work = {.r = it->r,
+    mpki_solve_work work = {.scale = it->fac->scale,
+                            .r = it->r,
                             .x = it->kept,
                             .b = it->d,
                             .w = it->w,

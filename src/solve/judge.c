@@ -53,7 +53,7 @@ static bool cut(const mpk_analysis *an, const void *x, const double *moduli, dou
 /* Does A take v to nothing? v may lose its noise. */
 static double flat(const mpk_factor *fac, mpki_solve_work *work, void *v) {
     const double bound = mpki_default_zero_tolerance(fac->an->scalar);
-    const double eta = MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, bound, work, v).eta;
+    const double eta = MPKI_DISPATCH(fac->an->scalar, flatness)(work->scale, bound, work, v).eta;
     return eta <= bound ? eta : INFINITY;
 }
 
@@ -81,7 +81,9 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
         !full && work->last.unresolved > (fac->form->exact ? least_lost(an->scalar) : 0);
     const bool large = work->last.growth >= mpki_large_growth(an->scalar);
     double *moduli = NULL;
-    if (an->symmetry == MPK_GENERAL || (!large && !lost)) return MPK_OK;
+    const bool asks =
+        an->symmetry != MPK_GENERAL || fac->direct; /* scales of general blocks differ */
+    if (!asks || (!large && !lost)) return MPK_OK;
     mpk_status status = ask(ctx, fac);
     if (mpk_failed(status) || mpki_regular(fac)) return status;
     *large_x = large;

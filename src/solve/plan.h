@@ -15,6 +15,7 @@ typedef struct mpki_columns {
     const char *b;
     char *x;
     int64_t ldb, ldx;
+    bool transposed; /* A^T x = b, of a general matrix */
 } mpki_columns;
 
 /** The engine takes the columns until one that it cannot do, the host all that are left. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpk_solve by a first solution and refinement: on the host, and by the engine. */
 #include "iterate.h"
+#include "../factor/turned.h"
 #include "../problem/columns.h"
 
 #include <math.h>
@@ -123,9 +124,12 @@ mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found) {
     if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
         return mpki_failed(c->ctx);
     mpki_basis basis = {0};
-    mpk_status status = MPK_OK;
+    mpki_turned turned = {0};
+    mpk_status status = c->transposed ? mpki_solve_work_turn(c->ctx, &work, &turned) : MPK_OK;
     const mpk_rank rank = c->fac->info.rank;
-    if (c->fac->direct && (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL)) {
+    const bool bases = c->fac->direct && an->symmetry != MPK_GENERAL;
+    if (!mpk_failed(status) && bases &&
+        (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL)) {
         work.kernel = &basis;
         status = mpki_basis_make(&work, false, &basis);
     }
@@ -133,7 +137,8 @@ mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found) {
         status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
     if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, found);
     if (!mpk_failed(status) && c->options->condition == MPK_ON)
-        found->info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * c->fac->norm_inf;
+        found->info.condition = MPKI_DISPATCH(an->scalar, inverse_norm1)(&work) * mpki_norm1(&work);
+    mpki_turned_free(c->ctx, &turned);
     mpki_basis_free(c->ctx, &basis);
     mpki_solve_work_free(c->ctx, &work);
     return status;

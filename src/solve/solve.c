@@ -121,10 +121,16 @@ static mpk_status run_on_host(mpki_columns c, const mpki_plan *p, guard *g, mpki
     return status;
 }
 
-mpk_status mpki_solve_refining(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
-                               int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
-                               mpk_solve_info *out, mpki_record *record,
-                               const mpki_refiner *refiner) {
+/* What a solve does beside its columns. */
+typedef struct manner {
+    mpki_record *record;
+    const mpki_refiner *refiner;
+    bool transposed; /* of a general matrix */
+} manner;
+
+static mpk_status solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
+                        int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                        mpk_solve_info *out, const manner *how) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     const double start_s = mpki_now_s();
     mpki_clear_error(ctx);
@@ -132,14 +138,19 @@ mpk_status mpki_solve_refining(mpk_context *ctx, const mpk_factor *fac, int32_t 
     mpk_status status = check(ctx, fac, nrhs, b, ldb, x, ldx);
     if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &full);
     if (mpk_failed(status)) return status;
-    mpki_columns c = {ctx, fac, &full, 0, nrhs, nrhs, b, x, ldb, ldx};
+    mpki_columns c = {ctx, fac, &full, 0, nrhs, nrhs, b, x, ldb, ldx, how->transposed};
+    if (how->transposed && mpki_wants_krylov(fac, &full))
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "a transpose of a matrix that is not symmetric is solved with by method "
+                          "ldlt and refinement, not by a Krylov method");
     const mpki_plan plan = mpki_plan_of(&c);
     mpki_found found = {.verdict = MPKI_VERDICT};
     guard kept = {.b = NULL};
     int32_t done = 0;
     if (plan.by_engine > 0) status = run_on_engine(&c, &plan, &kept, &found, &done);
     if (!mpk_failed(status) && (done < nrhs || plan.by_engine == 0))
-        status = run_on_host(mpki_columns_from(&c, done), &plan, &kept, &found, record, refiner);
+        status = run_on_host(mpki_columns_from(&c, done), &plan, &kept, &found, how->record,
+                             how->refiner);
     if (kept.b && mpk_failed(status)) put_back(&kept); /* a call that fails changes nothing */
     mpki_release(ctx, kept.b);
     if (mpk_failed(status)) return status;
@@ -148,6 +159,14 @@ mpk_status mpki_solve_refining(mpk_context *ctx, const mpk_factor *fac, int32_t 
     if (out) *out = found.info;
     return mpki_tell_verdict(ctx, fac, &found.info, mpki_accuracy(&full, fac->an->scalar),
                              &found.verdict);
+}
+
+mpk_status mpki_solve_refining(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
+                               int64_t ldb, void *x, int64_t ldx, const mpk_options *options,
+                               mpk_solve_info *out, mpki_record *record,
+                               const mpki_refiner *refiner) {
+    const manner how = {record, refiner, false};
+    return solve(ctx, fac, nrhs, b, ldb, x, ldx, options, out, &how);
 }
 
 mpk_status mpki_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, const void *b,
@@ -161,6 +180,61 @@ mpk_status mpk_solve(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs, cons
                      mpk_solve_info *info) {
     MPKI_CALM;
     return mpki_solve(ctx, fac, nrhs, b, ldb, x, ldx, options, info, NULL);
+}
+
+/* Conjugates of all entries, from one place to another or in place. */
+static void conjugate(mpk_scalar scalar, int32_t n, int32_t nrhs, const char *from, int64_t from_ld,
+                      char *to, int64_t to_ld) {
+    const size_t size = mpk_scalar_size(scalar);
+    for (int32_t r = 0; n > 0 && r < nrhs; r++) {
+        char *y = to + (size_t)(r * to_ld) * size;
+        if (to != from) memcpy(y, from + (size_t)(r * from_ld) * size, (size_t)n * size);
+        for (int64_t i = 1; i < 2 * (int64_t)n; i += 2) {
+            if (scalar == MPK_C)
+                ((float *)y)[i] = -((float *)y)[i];
+            else
+                ((double *)y)[i] = -((double *)y)[i];
+        }
+    }
+}
+
+/* op(A) X = B by conj(op(A)) conj(X) = conj(B). */
+static mpk_status solve_conjugated(mpk_context *ctx, const mpk_factor *fac, int32_t nrhs,
+                                   const void *b, int64_t ldb, void *x, int64_t ldx,
+                                   const mpk_options *options, mpk_solve_info *info,
+                                   const manner *how) {
+    const int32_t n = fac->an->n;
+    const mpk_scalar scalar = fac->an->scalar;
+    if (mpki_is_there(ctx, fac->engine, b) || mpki_is_there(ctx, fac->engine, x))
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "right-hand sides in a device's memory are not conjugated there");
+    char *copy = mpki_alloc(ctx, STAGE, (int64_t)n * nrhs, mpk_scalar_size(scalar));
+    if (!copy) return mpki_failed(ctx);
+    conjugate(scalar, n, nrhs, b, ldb, copy, n);
+    const mpk_status status = solve(ctx, fac, nrhs, copy, n, copy, n, options, info, how);
+    if (!mpk_failed(status)) conjugate(scalar, n, nrhs, copy, n, x, ldx);
+    mpki_release(ctx, copy);
+    return status;
+}
+
+mpk_status mpk_solve_transposed(mpk_context *ctx, const mpk_factor *fac, mpk_transpose transpose,
+                                int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
+                                const mpk_options *options, mpk_solve_info *info) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (transpose != MPK_TRANSPOSE && transpose != MPK_CONJUGATE_TRANSPOSE)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, (int64_t)transpose,
+                          "there is no transpose %d", (int)transpose);
+    const mpk_status status = check(ctx, fac, nrhs, b, ldb, x, ldx);
+    if (mpk_failed(status)) return status;
+    const mpk_analysis *an = fac->an;
+    const manner how = {.transposed = an->symmetry == MPK_GENERAL};
+    const bool same = transpose == MPK_CONJUGATE_TRANSPOSE ? an->symmetry == MPK_HERMITIAN
+                                                           : an->symmetry != MPK_HERMITIAN;
+    return an->scalar >= MPK_C && !same
+               ? solve_conjugated(ctx, fac, nrhs, b, ldb, x, ldx, options, info, &how)
+               : solve(ctx, fac, nrhs, b, ldb, x, ldx, options, info, &how);
 }
 
 int mpk_solves(mpk_scalar scalar, double componentwise, double rows) {

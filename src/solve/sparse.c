@@ -106,7 +106,7 @@ static mpk_status solve_rows(mpk_context *ctx, const mpk_factor *fac, const mpki
     const mpki_direct_engine *e = fac->engine->direct;
     mpk_solve_info none;
     mpki_sparse_done done;
-    if (!e->sparse) {
+    if (!e->sparse || fac->an->symmetry == MPK_GENERAL) {
         info->share = 1;
         return solve_all_rows(ctx, fac, s, NULL, &none);
     }

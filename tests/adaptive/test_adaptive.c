@@ -317,14 +317,23 @@ static void test_statuses(void **state) {
     end(&j);
 }
 
-/* A matrix that is not symmetric: no direct solver, LDU under GMRES, and the options say so. */
+/* A matrix that is not symmetric: L U; without the direct solver LDU under GMRES, and the options say
+ * so. */
 static void test_general(void **state) {
     (void)state;
     mpk_options o;
     mpk_options_init(&o);
     job j = go("convection 40 wind=circular speed=1000 rows=shuffled", &o);
     assert_int_equal(j.status, MPK_OK);
-    assert_non_null(strstr(j.r.no_direct, "not symmetric"));
+    assert_string_equal(j.r.no_direct, "");
+    assert_int_equal(j.r.attempt[0].method, MPK_METHOD_LDLT);
+    assert_int_equal(j.r.solve.krylov.method, MPK_KRYLOV_AUTO);
+    assert_true(residual(&j) <= 1e-12);
+    end(&j);
+    o.direct = MPK_OFF;
+    j = go("convection 40 wind=circular speed=1000 rows=shuffled", &o);
+    assert_int_equal(j.status, MPK_OK);
+    assert_string_equal(j.r.no_direct, "direct = off");
     assert_int_equal(j.r.attempt[0].method, MPK_METHOD_ILDLT);
     assert_int_equal(j.r.options.factor_type, MPK_TYPE_LDU);
     assert_int_equal(j.r.options.level, -1);

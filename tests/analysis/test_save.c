@@ -187,12 +187,17 @@ static void test_kinds(void **state) {
     mpk_problem_destroy(&empty);
 }
 
-/* Of a matrix that is not symmetric: rows of its matching. */
+/* Of a matrix that is not symmetric: rows of its matching; that of the direct method is refused. */
 static void test_general(void **state) {
     (void)state;
     mpk_options o = options_of(MPK_METHOD_AUTO);
     mpk_problem *p = generate("convection 9 2d 20");
     mpk_analysis *an = analyse(p, &o);
+    assert_int_equal(mpk_analysis_save(ctx, an, path), MPK_ERR_UNSUPPORTED);
+    mpk_analysis_destroy(&an);
+    o = options_of(MPK_METHOD_ILDLT);
+    o.factor_type = MPK_TYPE_LDU;
+    an = analyse(p, &o);
     assert_int_equal(mpk_analysis_save(ctx, an, path), MPK_OK);
     mpk_analysis *back = load(p, MPK_OK);
     assert_same(an, back, p, &o);

@@ -26,13 +26,16 @@ static void solve(void **state) {
     assert_code(&o, 0);
     assert_true(json_valid(o.out));
     assert_has(o.out, "\"symmetry\": \"general\"");
-    assert_has(o.out, "\"factor_type\": \"ldu\"");
-    assert_has(o.out, "\"no_direct\": \"the matrix is not symmetric");
+    assert_has(o.out, "\"method\": \"ldlt\"");
+    assert_has(o.out, "\"pivot_threshold\": 0.01");
+    assert_has(o.out, "\"rejected\": 0");
     assert_null(strstr(o.out, "\"inertia\""));
     assert_true(number_of(o.out, "nnz") == 5);
     assert_true(number_of(o.out, "normwise") <= 1e-15);
     assert_has(o.err, "n = 3, 5 entries, real not symmetric");
-    assert_has(o.err, "LDU on blocks");
+    assert_has(o.err, "LU, cpu");
+    assert_has(o.err, "0 zero, 0 columns delayed, threshold 0.01");
+    assert_null(strstr(o.err, "Inertia"));
     read_text("x.mtx", text, sizeof text);
     double x[3];
     assert_int_equal(sscanf(strstr(text, "\n3 1\n") + 5, "%lf %lf %lf", x, x + 1, x + 2), 3);
@@ -66,12 +69,36 @@ static void methods(void **state) {
     }
 }
 
+/* Directly: what is delayed, replaced, or zero is told. */
+static void directly(void **state) {
+    (void)state;
+    RUN(&o, NULL, "solve", "--generate", "convection 9 3d speed=1000", "--method", "ldlt",
+        "--json");
+    assert_code(&o, 0);
+    assert_true(number_of(o.out, "componentwise") <= 1e-15);
+    write_text("s.mtx", "%%MatrixMarket matrix coordinate real general\n"
+                        "3 3 4\n1 1 1\n2 1 2\n3 2 1\n1 2 1\n");
+    RUN(&o, NULL, "solve", "s.mtx");
+    assert_code(&o, 3);
+    assert_has(o.err, "structurally singular");
+    assert_has(o.err, "1 zero, ");
+    RUN(&o, NULL, "solve", "s.mtx", "--static-shift", "1e-8", "--json");
+    assert_true(o.code != 0);
+    assert_has(o.err, "perturbed by the static shift");
+}
+
 static void refused(void **state) {
     (void)state;
     write_text("a.mtx", THREE);
-    RUN(&o, NULL, "solve", "a.mtx", "--method", "ldlt");
-    assert_code(&o, 1);
-    assert_has(o.err, "take method auto; ilu0; or ildlt with factor_type ldu");
+    RUN(&o, NULL, "solve", "a.mtx", "--precision", "single");
+    assert_true(o.code != 0);
+    assert_has(o.err, "precision = single");
+    RUN(&o, NULL, "inverse", "a.mtx");
+    assert_true(o.code != 0);
+    assert_has(o.err, "entries of the inverse");
+    RUN(&o, NULL, "schur", "a.mtx", "--variables", "last:1");
+    assert_true(o.code != 0);
+    assert_has(o.err, "Schur complements are of matrices that are");
     RUN(&o, NULL, "solve", "a.mtx", "--method", "ildlt");
     assert_code(&o, 1);
     assert_has(o.err, "take factor_type ldu");
@@ -80,7 +107,7 @@ static void refused(void **state) {
     assert_has(o.err, "take gmres, fgmres, bicgstab or idr");
     RUN(&o, NULL, "solve", "a.mtx", "--factor-type", "llt");
     assert_code(&o, 1);
-    assert_has(o.err, "take factor_type ldu");
+    assert_has(o.err, "option --factor-type is not read where method auto solves directly");
     RUN(&o, NULL, "inertia", "a.mtx");
     assert_code(&o, 2);
     assert_has(o.err, "the matrix is not symmetric: it has no inertia");
@@ -147,7 +174,8 @@ static void other_commands(void **state) {
     assert_has(o.err, "4.3 entries on average, 5 in the longest");
     RUN(&o, NULL, "analyse", "a.mtx", "--json");
     assert_code(&o, 0);
-    assert_has(o.out, "\"method\": \"ildlt\"");
+    assert_has(o.out, "\"method\": \"ldlt\"");
+    assert_has(o.err, "L and U with");
     RUN(&o, NULL, "stats", "a.mtx", "--levels", "0,1,full", "--json");
     assert_code(&o, 0);
     assert_true(json_valid(o.out));
@@ -166,6 +194,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(solve, empty_folder),
         cmocka_unit_test_teardown(methods, empty_folder),
+        cmocka_unit_test_teardown(directly, empty_folder),
         cmocka_unit_test_teardown(refused, empty_folder),
         cmocka_unit_test_teardown(given_whole, empty_folder),
         cmocka_unit_test_teardown(arrays, empty_folder),

@@ -70,7 +70,7 @@ static void not_read(void **state) {
         {{"solve", "--level", "2"}, "option --level is not read by method auto"},
         {{"solve", "--tolerance", "1e-3"},
          "option --tolerance is not read where method auto solves directly, as of every "
-         "symmetric matrix that fits: --no-direct asks for its ladder"},
+         "matrix that fits: --no-direct asks for its ladder"},
         {{"solve", "--max-iterations", "3"}, "option --max-iterations is not read where method"},
         {{"solve", "--restart", "5"},
          "option --restart is not read by method auto with krylov sqmr"},

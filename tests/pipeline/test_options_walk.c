@@ -341,7 +341,7 @@ static void test_machines(void **unused) {
     }
 }
 
-/* Of method auto it is the matrix that tells. */
+/* Of method auto it is the direct solver or the ladder that tells. */
 static void test_auto(void **unused) {
     (void)unused;
     mpk_context *ctx = new_context();
@@ -354,19 +354,18 @@ static void test_auto(void **unused) {
         for (int i = 0; i < 4; i++) of_ladder |= !strcmp(key, iterative[i]);
         for (int i = 0; i < 5; i++) of_direct |= !strcmp(key, direct[i]);
         if (!of_direct && !of_ladder) continue;
-        for (int c = 0; c < 3;
-             c++) { /* symmetric; the same without the direct solver; not symmetric */
+        for (int c = 0; c < 4; c++) { /* symmetric, or not; the same without the direct solver */
             mpk_report *report = NULL;
             mpk_options o;
             mpk_job job = {.struct_size = sizeof job,
                            .goal = MPK_GOAL_SOLVE,
-                           .generate = c < 2 ? "nlpkkt 2" : "convection 4",
+                           .generate = c % 2 ? "convection 4" : "nlpkkt 2",
                            .asked = UINT64_C(1) << k};
             mpk_options_init(&o);
             o.threads = 1;
-            if (c == 1) o.direct = MPK_OFF;
+            if (c >= 2) o.direct = MPK_OFF;
             const mpk_status status = mpk_job_run(ctx, &job, &o, &report);
-            const bool reads = c == 0 ? of_direct : of_ladder;
+            const bool reads = c < 2 ? of_direct : of_ladder;
             if (reads == (status == MPK_ERR_ARGUMENT))
                 fail_msg("%s, case %d: %s", key, c, mpk_report_run(report)->message);
             mpk_report_destroy(&report);

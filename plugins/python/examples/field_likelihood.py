@@ -26,7 +26,9 @@ import pymetapack.jax
 
 
 def laplacian(n):
-    path = sp.diags([np.full(n - 1, -1.0), np.full(n, 2.0), np.full(n - 1, -1.0)], [-1, 0, 1]).tolil()
+    path = sp.diags(
+        [np.full(n - 1, -1.0), np.full(n, 2.0), np.full(n - 1, -1.0)], [-1, 0, 1]
+    ).tolil()
     path[0, 0] = path[-1, -1] = 1  # nothing flows over the edge
     return (sp.kron(path, sp.identity(n)) + sp.kron(sp.identity(n), path)).tocsc()
 
@@ -51,7 +53,9 @@ def main(n=40, measured=600, seed=3):
         k2 = jnp.exp(2 * log_kappa)
         return jnp.exp(log_tau) * (k2**2 * unit + 2 * k2 * once + squared)
 
-    truth = np.array([np.log(np.sqrt(8) / 8), np.log(2.0), np.log(0.3)])  # it forgets itself in 8 cells
+    truth = np.array(
+        [np.log(np.sqrt(8) / 8), np.log(2.0), np.log(0.3)]
+    )  # it forgets itself in 8 cells
     Q = sp.csc_matrix((np.asarray(precision(*truth[:2])), pattern.indices, pattern.indptr))
     x = pymetapack.ldl(Q, lower=True).sample(rng=rng)
     y = jnp.asarray(x[cells] + np.exp(truth[2]) * rng.standard_normal(measured))
@@ -66,7 +70,9 @@ def main(n=40, measured=600, seed=3):
 
     gradient = jax.jit(jax.value_and_grad(cost))
     start = np.array([0.0, 0.0, 0.0])
-    found = scipy.optimize.minimize(lambda t: [np.asarray(part) for part in gradient(t)], start, jac=True)
+    found = scipy.optimize.minimize(
+        lambda t: [np.asarray(part) for part in gradient(t)], start, jac=True
+    )
     step = 1e-5 * np.eye(3)
     differences = [(cost(start + h) - cost(start - h)) / 2e-5 for h in step]
     assert np.allclose(gradient(start)[1], differences, rtol=1e-5)

@@ -28,7 +28,9 @@ class QuadraticProgram(torch.nn.Module):
         self.n, self.m = Q.shape[0], A.shape[0]
         lower = sp.tril(Q).tocoo()
         A = A.tocoo()
-        every = np.arange(self.n)  # one value for each of Q's lower triangle, of Z/X, and of A; summed
+        every = np.arange(
+            self.n
+        )  # one value for each of Q's lower triangle, of Z/X, and of A; summed
         rows = np.concatenate([lower.row, every, self.n + A.row])
         cols = np.concatenate([lower.col, every, A.col])
         pattern = sp.coo_matrix((np.ones(len(rows)), (rows, cols)), (self.n + self.m,) * 2)
@@ -38,7 +40,9 @@ class QuadraticProgram(torch.nn.Module):
 
     def step(self, q, b, x, y, z, mu):
         """Newton's step for Qx + q - A'y - z = 0, Ax = b, xz = mu; of batches."""
-        values = torch.cat([self.Q.expand(*q.shape[:-1], -1), z / x, self.A.expand(*q.shape[:-1], -1)], -1)
+        values = torch.cat(
+            [self.Q.expand(*q.shape[:-1], -1), z / x, self.A.expand(*q.shape[:-1], -1)], -1
+        )
         dual = x @ self.whole + q - y @ self.constraints
         right = torch.cat([mu / x - dual, b - x @ self.constraints.T], -1)
         found = self.solver.solve(values, right)
@@ -79,9 +83,9 @@ def main(n=20, plans=6, seed=0):
         value.backward()
         return value
 
-    first = float(loss())
+    first = loss().item()
     optimizer.step(loss)
-    last = float(loss())
+    last = loss().item()
     print(f"{plans} plans with {n} unknowns, {int((seen > 1e-6).sum())} of {seen.numel()} positive: "
           f"mean square of the miss from {first:.2e} to {last:.2e}")  # fmt: skip
     assert last < 1e-3 * first

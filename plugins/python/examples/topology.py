@@ -25,7 +25,10 @@ def element(nu=0.3):
     elastic = np.array([[1, nu, 0], [nu, 1, 0], [0, 0, (1 - nu) / 2]]) / (1 - nu**2)
     K = np.zeros((8, 8))
     for s, t in points:
-        d = np.stack([corner[:, 0] * (1 + t * corner[:, 1]), corner[:, 1] * (1 + s * corner[:, 0])]) / 2
+        d = (
+            np.stack([corner[:, 0] * (1 + t * corner[:, 1]), corner[:, 1] * (1 + s * corner[:, 0])])
+            / 2
+        )
         B = np.zeros((3, 8))
         B[0, ::2], B[1, 1::2], B[2, ::2], B[2, 1::2] = d[0], d[1], d[1], d[0]
         K += B.T @ elastic @ B / 4
@@ -34,7 +37,9 @@ def element(nu=0.3):
 
 def main(columns=60, rows=20, steps=40, half=0.5):
     node = np.arange((columns + 1) * (rows + 1)).reshape(columns + 1, rows + 1)
-    corners = np.stack([node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]], -1).reshape(-1, 4)
+    corners = np.stack([node[:-1, :-1], node[1:, :-1], node[1:, 1:], node[:-1, 1:]], -1).reshape(
+        -1, 4
+    )
     unknowns = np.stack([2 * corners, 2 * corners + 1], -1).reshape(-1, 8)
     fixed = np.concatenate([2 * node[0], [2 * node[-1, 0] + 1]])  # symmetry; a roller
     free = np.setdiff1d(np.arange(2 * node.size), fixed)
@@ -80,7 +85,12 @@ def main(columns=60, rows=20, steps=40, half=0.5):
         h[k] = 1e-5
         difference = (compliance(r + h) - compliance(r - h)) / 2e-5
         s = r.clone().requires_grad_()
-        assert torch.isclose(torch.autograd.grad(compliance(s), s)[0][k], difference, rtol=1e-4, atol=1e-6 * history[-1])
+        assert torch.isclose(
+            torch.autograd.grad(compliance(s), s)[0][k],
+            difference,
+            rtol=1e-4,
+            atol=1e-6 * history[-1],
+        )
     print(f"{columns} x {rows} elements: compliance from {history[0]:.1f} to {history[-1]:.1f} in {steps} steps, "
           f"{solver.factorizations} factorizations")  # fmt: skip
     picture = (blur @ r).reshape(columns, rows).T.flip(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Matrices that are not symmetric: ldu, spsolve(general=True), files and generators."""
+"""Matrices that are not symmetric: lu, ldu, spsolve(general=True), files and generators."""
 
 import numpy as np
 import pytest
@@ -48,6 +48,59 @@ def test_new_values():
         f.refactor(a.T.tocsc())
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("fmt", ["csc", "csr", "dense"])
+def test_direct(dtype, fmt):
+    rng = np.random.default_rng(3)
+    a, _, b = system(rng, 60, dtype)
+    f = mp.lu(a.toarray() if fmt == "dense" else a.asformat(fmt))
+    bound = 100 * np.finfo(dtype).eps
+    for trans, op in (("N", a), ("T", a.T), ("H", a.conj().T)):
+        for rhs in (b, np.stack([b, 2 * b, b[::-1]], axis=1)):
+            assert error(op, f.solve(rhs, trans=trans), rhs) <= bound
+            assert error(op, f.solve(rhs, trans=trans, refine=0), rhs) <= 100 * bound
+    assert f.stats()["solve"]["krylov"]["iterations"] == 0
+    assert f.method == "ldlt" and f.status == "ok" and "not symmetric" in repr(f)
+    sign, log = np.linalg.slogdet(a.toarray().astype(complex))
+    tolerance = 1e-3 if np.finfo(dtype).eps > 1e-10 else 1e-10
+    assert abs(f.slogdet.sign - sign) <= tolerance and abs(f.logdet - log) <= 10 * tolerance
+    m = f.aslinearoperator()
+    for op, inverse in ((a, m), (a.T, m.T), (a.conj().T, m.H)):
+        assert error(op, inverse @ b, b) <= bound
+    assert error(2 * a.T, f.refactor(2 * a).solve(b, trans="T"), b) <= bound
+
+
+def test_direct_refuses():
+    a = mp.generate("convection 8")
+    f = mp.lu(a)
+    with pytest.raises(ValueError, match="trans must be"):
+        f.solve(np.ones(64), trans="X")
+    with pytest.raises(mp.UnsupportedError, match="entries of the inverse"):
+        f.inverse_diagonal()
+    with pytest.raises(mp.UnsupportedError, match="bases of a kernel"):
+        f.null_space()
+    with pytest.raises(mp.UnsupportedError, match="as a whole"):
+        f.solve_part("L", np.ones(64))
+    with pytest.raises(mp.UnsupportedError, match="precision = single"):
+        mp.lu(a, precision="single")
+    b = np.ones(64)
+    with pytest.raises(NotImplementedError, match="transpose"):
+        mp.ldu(a).solve(b, trans="T")
+
+
+def test_direct_singular():
+    a = np.array([[1.0, 2, 3], [4, 5, 6], [5, 7, 9]])
+    with pytest.warns(mp.ZeroPivotWarning):
+        f = mp.lu(a)
+    assert f.status == "singular" and f.rank == 2 and f.slogdet == (0, -np.inf)
+    x = f.solve(a @ [1.0, 2, 3])
+    assert np.allclose(a @ x, a @ [1.0, 2, 3])
+    with pytest.raises(mp.SingularMatrixError):
+        f.solve([1.0, 0, 0])
+    with pytest.raises(mp.SingularMatrixError):
+        f.solve([1.0, 0, 0], trans="T")
+
+
 @pytest.mark.parametrize("options", [
     {"level": 1}, {"drop_tolerance": 1e-3}, {"method": "ilu0"}, {"method": "none"},
     {"method": "jacobi", "sweeps": 20}, {"level": 1, "krylov": "bicgstab"},
@@ -89,7 +142,8 @@ def test_spsolve_takes_a_matrix_for_what_it_is(dtype, fmt):
         assert error(a, mp.spsolve(given, b), b) <= 100 * np.finfo(dtype).eps
         assert error(a, mp.spsolve(given, b, method="ildlt"), b) <= 1e-5
     a[0, 1] += 1
-    for options in ({"general": False}, {"method": "ldlt"}, {"hermitian": True}):
+    assert error(a, mp.spsolve(a, b, method="ldlt"), b) <= 100 * np.finfo(dtype).eps
+    for options in ({"general": False}, {"hermitian": True}):
         with pytest.raises(mp.InputError, match="the matrix is not|a Hermitian matrix has"):
             mp.spsolve(a, b, **options)
     a[0, 0] = np.nan
@@ -103,8 +157,6 @@ def test_refused():
         mp.ldl(a)
     with pytest.raises(mp.ArgumentError, match="take gmres"):
         mp.ldu(a, krylov="cg")
-    with pytest.raises(mp.ArgumentError, match="method ldlt is for matrices that are"):
-        mp.ldu(a, method="ldlt")
     with pytest.raises(ValueError, match="neither lower nor hermitian"):
         mp.spsolve(a, [1.0, 2], general=True, lower=True)
 

@@ -23,7 +23,11 @@ from jax.test_util import check_grads  # noqa: E402
 import pymetapack.jax as mj  # noqa: E402
 from pymetapack._adjoint import places_of  # noqa: E402
 
-KINDS = {"real": (np.float64, False), "symmetric": (np.complex128, False), "Hermitian": (np.complex128, True)}
+KINDS = {
+    "real": (np.float64, False),
+    "symmetric": (np.complex128, False),
+    "Hermitian": (np.complex128, True),
+}
 
 
 @pytest.fixture
@@ -56,7 +60,9 @@ def dense_of(A, lower, kind):
     return dense
 
 
-@pytest.mark.filterwarnings("ignore::pymetapack.SymmetryWarning")  # one of two mirrored entries is moved
+@pytest.mark.filterwarnings(
+    "ignore::pymetapack.SymmetryWarning"
+)  # one of two mirrored entries is moved
 @pytest.mark.parametrize("lower", [None, True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_against_dense_and_differences(rng, kind, lower):
@@ -73,7 +79,9 @@ def test_against_dense_and_differences(rng, kind, lower):
         return jax.jit(jax.grad(lambda v, b: (jnp.abs(solve(v, b)) ** 2).sum() + logdet(v), (0, 1)))
 
     got = loss(solver.solve, solver.logdet)(v, b)
-    want = loss(lambda v, b: jnp.linalg.solve(dense(v), b), lambda v: jnp.linalg.slogdet(dense(v))[1])(v, b)
+    want = loss(
+        lambda v, b: jnp.linalg.solve(dense(v), b), lambda v: jnp.linalg.slogdet(dense(v))[1]
+    )(v, b)
     assert all(np.allclose(x, y) for x, y in zip(got, want))
     rows, cols, _ = places_of(A)
 
@@ -96,7 +104,10 @@ def test_batches_and_vmap(rng):
               jax.vmap(solver.solve, (None, 0))(v, B) / jnp.array([1.0, 2, -1])[:, None]):  # fmt: skip
         assert np.allclose(x, want)
     many = jnp.ones((5, 8, 4))
-    shapes = [solver.solve(*pair).shape for pair in ((V, b), (V, many[0]), (v, many), (V[:, None], many), (V[:0], b))]
+    shapes = [
+        solver.solve(*pair).shape
+        for pair in ((V, b), (V, many[0]), (v, many), (V[:, None], many), (V[:0], b))
+    ]
     assert shapes == [(3, 8), (3, 8, 4), (5, 8, 4), (3, 5, 8, 4), (0, 8)]
 
     def loss(v, b):
@@ -105,7 +116,9 @@ def test_batches_and_vmap(rng):
     gradients = jax.jit(jax.vmap(jax.grad(loss, (0, 1))))(V, B)
     assert solver.factorizations == 3  # of all of that
     for k in range(3):
-        assert all(np.allclose(x[k], y) for x, y in zip(gradients, jax.grad(loss, (0, 1))(V[k], B[k])))
+        assert all(
+            np.allclose(x[k], y) for x, y in zip(gradients, jax.grad(loss, (0, 1))(V[k], B[k]))
+        )
     assert solver.logdet(V[:, None]).shape == (3, 1)
 
 
@@ -118,7 +131,9 @@ def test_matrices_of_jax(rng, form):
     with pytest.raises(TypeError, match="traced"):
         jax.jit(mj.logdet)(M)
     if isinstance(M, BCOO):  # with indices that are known
-        got = jax.jit(jax.grad(lambda data: mj.logdet(BCOO((data, M.indices), shape=M.shape))))(M.data)
+        got = jax.jit(jax.grad(lambda data: mj.logdet(BCOO((data, M.indices), shape=M.shape))))(
+            M.data
+        )
         assert np.allclose(got, np.linalg.inv(a)[tuple(M.indices.T)])
 
 
@@ -126,7 +141,9 @@ def test_matrices_of_jax(rng, form):
 def test_single(rng, kind):
     A = sp.csc_matrix(np.tril(regular(rng, 12, "real")))
     solver, b = mj.Solver(A, lower=True), jnp.asarray(rng.standard_normal(12))
-    x = solver.solve(jnp.asarray(A.data, np.float32), b.astype(kind) * (1 + 0.5 * (kind == np.complex64)))
+    x = solver.solve(
+        jnp.asarray(A.data, np.float32), b.astype(kind) * (1 + 0.5 * (kind == np.complex64))
+    )
     assert x.dtype == kind
     assert solver.logdet(jnp.asarray(A.data, np.float32)).dtype == np.float32
     assert solver.solve(jnp.asarray(A.data), b.astype(np.float32)).dtype == np.float64
@@ -155,7 +172,9 @@ def test_what_is_refused(rng):
 def test_singular():
     A, values = sp.csc_matrix(np.tril(np.ones((2, 2)))), jnp.ones(3)
     solver = mj.Solver(A, lower=True, singular="ignore")
-    assert np.isclose(solver.solve(values, jnp.ones(2)).sum(), 1) and solver.logdet(values) == -np.inf
+    assert (
+        np.isclose(solver.solve(values, jnp.ones(2)).sum(), 1) and solver.logdet(values) == -np.inf
+    )
     for call, words in (
         (lambda: solver.solve(values, jnp.array([1.0, 0])), "inconsistent"),
         (lambda: jax.grad(lambda v: solver.solve(v, jnp.ones(2)).sum())(values), "derivative"),

@@ -130,11 +130,13 @@ mpk_status mpki_check_type(mpk_context *ctx, const mpk_options *options, mpk_sca
 /** Set the options that a method implies: jacobi its schedule, ilu0 scalar blocks without fill or
  *  pivoting; diagonal, block_jacobi and ssor one stage without fill. */
 void mpki_imply_options(mpk_options *options);
-/** What a general matrix implies, which has factors of type LDU only: ilu0 means that, auto a
- *  complete one on blocks; ordering auto is rcm where fill is left out. */
-void mpki_imply_general(mpk_options *options);
-/** Both, for a matrix of this symmetry. MPK_ERR_ARGUMENT for what a general one cannot have: method
- *  ldlt, the factor types ldlt and llt, krylov sqmr, minres, symmlq and cg, pivoting static. */
+/** Is a general matrix factorized directly where method is auto? On the processor alone. */
+bool mpki_general_direct(const mpk_context *ctx, const mpk_options *options);
+/** What a general matrix implies, whose factors on blocks are of type LDU: ilu0 means that, auto
+ *  the direct solver, or, direct being false, a complete one on blocks; ordering auto is rcm where fill is left out. */
+void mpki_imply_general(mpk_options *options, bool direct);
+/** Both, for a matrix of this symmetry. MPK_ERR_ARGUMENT for what a general one cannot have:
+ *  the methods for symmetric ones, on blocks the factor types ldlt and llt, krylov sqmr, minres, symmlq and cg, pivoting static. */
 mpk_status mpki_fit_options(mpk_context *ctx, mpk_symmetry symmetry, mpk_options *options);
 void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **block);
 /** Is the factor made of parts of A, without updates: diagonal, block_jacobi, ssor? */

@@ -2,6 +2,7 @@
 /* match -> block -> blocks of A: the analysis of the methods on blocks. */
 #include "../../core/trace.h"
 #include "../../problem/columns.h"
+#include "../general.h"
 #include "../weakness.h"
 #include "block.h"
 
@@ -18,28 +19,12 @@ void mpki_block_analysis_free(mpk_context *ctx, mpki_block_analysis **handle) {
     *handle = NULL;
 }
 
-/* Of a general matrix: the rows for the diagonal, and a scaling of rows and columns. */
-static mpk_status match_rows(mpk_context *ctx, const mpk_problem *p, mpk_analysis *an) {
-    double *absval = MPKI_NEW(ctx, STAGE, p->nnz, double);
-    an->row_of = MPKI_NEW(ctx, STAGE, p->n, int32_t);
-    an->scale = MPKI_NEW(ctx, STAGE, 2 * (int64_t)p->n, double);
-    mpk_status status = absval && an->row_of && an->scale ? MPK_OK : mpki_failed(ctx);
-    if (!mpk_failed(status)) {
-        MPKI_DISPATCH(p->scalar, column_moduli)(p->nnz, p->ax, absval);
-        status = mpki_match_rows(ctx, p->n, p->ap, p->ai, absval, an->row_of, an->scale,
-                                 &an->info.structural_rank);
-    }
-    mpki_release(ctx, absval);
-    an->info.matching = 1;
-    return status;
-}
-
 /* Scaling and pairs from a maximum-product matching, unless options.matching is off. */
 static mpk_status match(mpk_context *ctx, const mpk_problem *p, const mpk_options *options,
                         mpk_analysis *an, int32_t **mate) {
     mpki_moduli moduli = {0};
     if (options->given_pivots || options->matching != MPK_OFF) {
-        if (p->symmetry == MPK_GENERAL) return match_rows(ctx, p, an);
+        if (p->symmetry == MPK_GENERAL) return mpki_general_match(ctx, p, true, an);
         *mate = MPKI_NEW(ctx, STAGE, p->n, int32_t);
         if (!*mate) return mpki_failed(ctx);
     }
@@ -101,9 +86,9 @@ static void keep_diagonal(mpki_pattern *pattern) {
     if (pattern->ptr) pattern->ptr[pattern->m] = pattern->m;
 }
 
-void mpki_imply_general(mpk_options *o) {
+void mpki_imply_general(mpk_options *o, bool direct) {
     if (o->factor_type == MPK_TYPE_LLT) return; /* which was asked for, and cannot be */
-    if (o->method == MPK_METHOD_AUTO) {
+    if (o->method == MPK_METHOD_AUTO && !direct) {
         o->method = MPK_METHOD_ILDLT;
         o->factor_type = MPK_TYPE_LDU;
         o->level = -1;
@@ -113,14 +98,19 @@ void mpki_imply_general(mpk_options *o) {
     /* an order against fill makes an incomplete factor of such a matrix far worse than one along it
      * (Benzi, Szyld & van Duin 1999; docs/design/meta-algorithm.md) */
     const bool incomplete = o->method == MPK_METHOD_ILU0 || o->level >= 0;
-    if (o->ordering == MPK_ORDERING_AUTO && incomplete && o->method != MPK_METHOD_NONE)
+    if (o->ordering == MPK_ORDERING_AUTO && incomplete && mpki_on_blocks(o->method) &&
+        o->method != MPK_METHOD_NONE)
         o->ordering = MPK_ORDERING_RCM;
+}
+
+bool mpki_general_direct(const mpk_context *ctx, const mpk_options *o) {
+    return o->device != MPK_ON_CUDA && !mpki_context_engine(ctx);
 }
 
 mpk_status mpki_fit_options(mpk_context *ctx, mpk_symmetry symmetry, mpk_options *o) {
     static const char stage[] = "options";
     const char *why = NULL;
-    if (symmetry == MPK_GENERAL) mpki_imply_general(o);
+    if (symmetry == MPK_GENERAL) mpki_imply_general(o, mpki_general_direct(ctx, o));
     mpki_imply_options(o);
     if (symmetry != MPK_GENERAL) return MPK_OK;
     if (o->krylov >= MPK_KRYLOV_SQMR && o->krylov <= MPK_KRYLOV_CG)
@@ -128,19 +118,17 @@ mpk_status mpki_fit_options(mpk_context *ctx, mpk_symmetry symmetry, mpk_options
                           "the matrix is not symmetric, and krylov %s is for matrices that are: "
                           "take gmres, fgmres, bicgstab or idr",
                           mpk_option_word("krylov", (int)o->krylov));
-    if (o->method == MPK_METHOD_LDLT)
-        why = "the matrix is not symmetric, and method ldlt is for matrices that are: take method "
-              "auto; ilu0; or ildlt with factor_type ldu, which is complete at level -1 with "
-              "drop_tolerance and fill_factor 0";
-    else if (o->method >= MPK_METHOD_DIAGONAL)
+    const bool auto_direct = o->method == MPK_METHOD_AUTO && o->factor_type != MPK_TYPE_LLT;
+    if (auto_direct || o->method == MPK_METHOD_LDLT) return MPK_OK;
+    if (o->method >= MPK_METHOD_DIAGONAL)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, stage, -1,
                           "the matrix is not symmetric, and method %s is for matrices that are: "
-                          "take method auto, ilu0 or none",
+                          "take method auto, ldlt, ilu0 or none",
                           mpk_option_word("method", (int)o->method));
     else if (o->method != MPK_METHOD_NONE && o->factor_type != MPK_TYPE_LDU)
         why =
             "the matrix is not symmetric, and factor_type ldlt and llt are for matrices that are: "
-            "take factor_type ldu, or method auto or ilu0, which imply it";
+            "take factor_type ldu, or method auto, ldlt or ilu0, which need none";
     else if (o->method != MPK_METHOD_NONE && o->pivoting == MPK_PIVOTING_STATIC)
         why = "the matrix is not symmetric, and pivoting static takes the pairs of a symmetric "
               "matching: take none, partial, rook or complete";

@@ -78,7 +78,7 @@ static mpk_status match(session *s, int32_t **mate) {
     if (p->symmetry == MPK_GENERAL) {
         s->options.method =
             MPK_METHOD_ILDLT; /* auto would mean a complete one, whatever the level */
-        mpki_imply_general(&s->options);
+        mpki_imply_general(&s->options, false);
         return make_symmetric(s);
     }
     if (s->options.matching == MPK_OFF || p->n == 0) return MPK_OK;

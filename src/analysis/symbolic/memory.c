@@ -19,7 +19,10 @@ int64_t mpki_factor_bytes(const mpk_analysis *an, double entry) {
     double bytes = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {
         const int64_t w = an->sptr[s + 1] - an->sptr[s], m = an->rptr[s + 1] - an->rptr[s];
-        const double node = (double)(mpki_trapezoid(w + m, w) + 4 * w) * entry + 4.0 * (double)w;
+        const double node =
+            an->symmetry == MPK_GENERAL
+                ? (double)(mpki_square_size(w + m, w) + w) * entry + 12.0 * (double)w
+                : (double)(mpki_trapezoid(w + m, w) + 4 * w) * entry + 4.0 * (double)w;
         bytes += 64 * ceil(node / 64);
     }
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
@@ -28,7 +31,9 @@ int64_t mpki_factor_bytes(const mpk_analysis *an, double entry) {
 /* Of a contribution: whole, or its part of a slab of small ones. */
 static double contribution_bytes(const mpk_analysis *an, int32_t s, double entry) {
     const int64_t m = an->rptr[s + 1] - an->rptr[s];
-    return m ? ((double)mpki_trapezoid(m, m) + 8) * entry : 0;
+    const int64_t entries =
+        an->symmetry == MPK_GENERAL ? mpki_square_contribution(m) : mpki_trapezoid(m, m);
+    return m ? ((double)entries + 8) * entry : 0;
 }
 
 /* The most that contributions take at once: that of a node is made before those of its children are

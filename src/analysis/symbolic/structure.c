@@ -240,6 +240,50 @@ static mpk_status rows_make(mpk_context *ctx, const mpk_analysis *an, rows_of *r
     return MPK_OK;
 }
 
+/* The entries of a general matrix: each belongs to the supernode that owns the earlier one of its
+ * two positions, and is row or column of it by its local indices there. */
+static mpk_status place_general(mpk_context *ctx, mpk_analysis *an, int32_t *local) {
+    const int32_t n = an->n;
+    int32_t *owner = MPKI_NEW(ctx, STAGE, n, int32_t), *row_at = MPKI_NEW(ctx, STAGE, n, int32_t);
+    int64_t *at = an->scatter_ptr;
+    mpk_status status = owner && row_at ? MPK_OK : mpki_failed(ctx);
+    if (mpk_failed(status)) goto done;
+    for (int32_t s = 0; s < an->nsuper; s++)
+        for (int32_t k = an->sptr[s]; k < an->sptr[s + 1]; k++) owner[k] = s;
+    for (int32_t j = 0; j < n; j++) row_at[an->row_of ? an->row_of[j] : j] = an->iperm[j];
+    memset(at, 0, ((size_t)an->nsuper + 1) * sizeof *at);
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) {
+            const int32_t row = row_at[an->ai[k]], col = an->iperm[j];
+            at[owner[row < col ? row : col] + 1]++;
+        }
+    for (int32_t s = 0; s < an->nsuper; s++) at[s + 1] += at[s];
+    for (int32_t j = 0; j < n; j++)
+        for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) {
+            const int32_t row = row_at[an->ai[k]], col = an->iperm[j];
+            an->scatter[at[owner[row < col ? row : col]]++] = (mpki_scatter){k, row, col};
+        }
+    for (int32_t s = an->nsuper; s > 0; s--) at[s] = at[s - 1];
+    at[0] = 0;
+    mpki_asking asking = {ctx, "analyse", 0};
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        if (mpki_asks(&asking, 8 * (an->rptr[s + 1] - an->rptr[s] + at[s + 1] - at[s]))) {
+            status = mpki_stopped(ctx, STAGE);
+            break;
+        }
+        map_front(an, s, local);
+        map_children(an, s, local);
+        for (int64_t k = at[s]; k < at[s + 1]; k++) {
+            mpki_scatter *e = &an->scatter[k];
+            e->row = local[e->row], e->col = local[e->col];
+        }
+    }
+done:
+    mpki_release(ctx, owner);
+    mpki_release(ctx, row_at);
+    return status;
+}
+
 mpk_status mpki_structure_maps(mpk_context *ctx, mpk_analysis *an) {
     rows_of rows = {0};
     an->rel = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
@@ -247,10 +291,12 @@ mpk_status mpki_structure_maps(mpk_context *ctx, mpk_analysis *an) {
     const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
     an->scatter = MPKI_NEW(ctx, STAGE, an->nnz + below, mpki_scatter);
     int32_t *local = MPKI_ZNEW(ctx, STAGE, (int64_t)an->n + mpki_split_rows(an->split), int32_t);
-    mpk_status status = an->rel && an->scatter_ptr && an->scatter && local
-                            ? rows_make(ctx, an, &rows)
-                            : mpki_failed(ctx);
-    if (mpk_failed(status)) goto done;
+    const bool general = an->symmetry == MPK_GENERAL;
+    mpk_status status =
+        an->rel && an->scatter_ptr && an->scatter && local ? MPK_OK : mpki_failed(ctx);
+    if (!mpk_failed(status))
+        status = general ? place_general(ctx, an, local) : rows_make(ctx, an, &rows);
+    if (mpk_failed(status) || general) goto done;
     mpki_asking asking = {ctx, "analyse", 0};
     an->scatter_ptr[0] = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {

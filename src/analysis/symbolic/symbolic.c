@@ -73,6 +73,13 @@ mpk_status mpki_symbolic_predict(mpk_context *ctx, mpk_analysis *an) {
         info->factor_flops += an->flops[s];
         if (w + m > info->max_front) info->max_front = (int32_t)(w + m);
     }
+    if (an->symmetry == MPK_GENERAL) { /* U beside L, the diagonal once */
+        nnz = 2 * nnz - an->n;
+        info->factor_flops = 0;
+        for (int32_t s = 0; s < an->nsuper; s++)
+            info->factor_flops += mpki_square_flops(an->sptr[s + 1] - an->sptr[s],
+                                                    (double)(an->rptr[s + 1] - an->rptr[s]));
+    }
     info->factor_nnz = nnz < 9e18 ? (int64_t)nnz : INT64_MAX;
     const mpk_status status = tree_height(ctx, an);
     return mpk_failed(status) ? status : mpki_predict_memory(ctx, an);

@@ -225,6 +225,14 @@ typedef struct mpki_direct_engine {
      *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED: x is undefined */
     mpk_status (*sparse)(mpk_context *ctx, const mpki_direct *f, int threads,
                          const mpki_sparse_sides *sides, mpki_sparse_done *done);
+    /** Of a general matrix, P R Q A C P'^T = L U with R and C the scales of rows and columns, whose
+     *  `apply` has MPK_PART_ALL alone: x := A^-T b likewise. NULL, and so is the next one: the
+     *  engine takes no general matrix. */
+    mpk_status (*transposed)(mpki_direct_solver *s, int32_t nrhs, const void *b, int64_t ldb,
+                             void *x, int64_t ldx);
+    /** x (n) := a vector that L U, or its transpose, takes to zero: 1 or -1 at each zero pivot,
+     *  signs that look random. Returns MPK_OK | MPK_ERR_CANCELLED */
+    mpk_status (*null_vector)(mpki_direct_solver *s, bool transposed, void *x);
     /** Write the numbers to a file that is open; failures are the archive's. NULL, and so is the
      *  next one: the engine has none for that. */
     void (*save)(const mpki_direct *f, mpki_archive *to);

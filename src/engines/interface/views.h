@@ -6,25 +6,26 @@
 #include <metapack/problem.h>
 
 /** Where an entry of A goes: entry `src` of ax is added at (row, col) of the front that owns it,
- *  both local to the front, row >= col. */
+ *  both local to the front, row >= col; of a general matrix either may be the larger one. */
 typedef struct mpki_scatter {
     int64_t src;
     int32_t row; /* ~row: the entry is conjugated (Hermitian, from the other triangle) */
-    int32_t col; /* less than the supernode's columns */
+    int32_t col; /* less than the supernode's columns; of a general matrix this or row is */
 } mpki_scatter;
 
 /** The assembly tree that an analysis has found; fields as in struct mpk_analysis
  *  (analysis/analysis.h), where they are described in full. */
 typedef struct mpki_tree_view {
     int32_t n, nsuper; /* order; supernodes, in postorder */
-    int64_t nnz;       /* entries of the lower triangle of A: the size of ax */
+    int64_t nnz;       /* entries of the lower triangle of A, or of all of a general one: the size
+                          of ax */
     mpk_scalar scalar;
     mpk_symmetry symmetry;
-    const int64_t *ap;                /* n + 1: A's lower triangle by columns, problem order */
-    const int32_t *ai;                /* nnz */
-    const int32_t *perm;              /* n */
-    const int32_t *sptr;              /* nsuper + 1: first position of each supernode */
-    const int32_t *parent;            /* nsuper; -1: a root */
+    const int64_t *ap;     /* n + 1: A's lower triangle, or all of it, by columns, problem order */
+    const int32_t *ai;     /* nnz */
+    const int32_t *perm;   /* n */
+    const int32_t *sptr;   /* nsuper + 1: first position of each supernode */
+    const int32_t *parent; /* nsuper; -1: a root */
     const int32_t *child_ptr, *child; /* nsuper + 1, and the children in increasing order */
     const int64_t *rptr;              /* nsuper + 1 */
     const int32_t *ridx;              /* rptr[nsuper]: positions of the rows below */
@@ -43,6 +44,8 @@ typedef struct mpki_tree_view {
     int32_t outer;
     const int64_t *outer_ap; /* n + 1: their entries by columns, problem order: nnz + k in ax */
     const int32_t *outer_ai; /* outer_ap[n]: row, from 0 */
+    /* of a general matrix, n: the row on the diagonal of each column; NULL: its own */
+    const int32_t *row_of;
 } mpki_tree_view;
 
 /** A in both triangles, by rows; see problem/full.h. */
@@ -119,6 +122,13 @@ static inline double mpki_front_flops(double w, double m) {
     double b = m + w - 1;
     double squares = (b * (b + 1) * (2 * b + 1) - (m - 1) * m * (2 * m - 1)) / 6;
     return squares + w * (m + b);
+}
+
+/** Multiplications and additions of eliminating w rows and columns with m beside them. */
+static inline double mpki_square_flops(double w, double m) {
+    /* 2 sum of l^2 + sum of l, l = m .. m+w-1, where mpki_front_flops() is sum of l^2 + 2 l */
+    const double lines = w * (2 * m + w - 1) / 2;
+    return 2 * mpki_front_flops(w, m) - 3 * lines;
 }
 
 #endif

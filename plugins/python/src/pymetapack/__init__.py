@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""METAPACK in Python: symmetric indefinite linear systems, sparse and dense; others by L D U.
+"""METAPACK in Python: symmetric indefinite linear systems, sparse and dense; others by L U.
 
 >>> import numpy as np, pymetapack
 >>> from scipy.sparse import csc_matrix
@@ -20,7 +20,7 @@ from ._files import generate, generators, read
 from ._isai import ApproximateInverse, isai
 from ._krylov import KrylovInfo, bicgstab, cg, fgmres, gmres, idr, minres, sqmr, symmlq
 from ._lib import build_config, library_path, version
-from ._make import factorized, ildl, ldl, ldu, load, spsolve
+from ._make import factorized, ildl, ldl, ldu, load, lu, spsolve
 from ._options import keys as options
 from ._saved import Tree
 from ._schur import SchurComplement, schur
@@ -31,6 +31,6 @@ __all__ = [
     "ApproximateInverse", "BatchFactor", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
     "KrylovInfo", "SchurComplement", "Slogdet", "SymmetricLU", "Tree", "UseInScipy", "__version__", "batch_gemm", "bicgstab",
     "build_config", "cg", "cholesky", "devices", "factorized", "fgmres", "generate", "generators", "gmres", "idr", "ildl",
-    "isai", "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "load", "minres", "options", "read", "schur",
+    "isai", "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "load", "lu", "minres", "options", "read", "schur",
     "solve_dense", "spsolve", "sqmr", "symmlq", "use_in_scipy", "version", *_errors,
 ]  # fmt: skip

@@ -24,7 +24,7 @@ from ._context import Context
 from ._errors import PatternError
 from ._lib import ffi, lib
 from ._matrix import Matrix, copy_array, destroy_problem, view_of
-from ._types import Array, DType
+from ._types import Array
 from ._verdict import tell_apart
 
 
@@ -50,7 +50,7 @@ class Layout:
         self._tolerance = float(tolerance)
         for x, name in ((rows, "row"), (cols, "col")):
             check_range(x, n, name, "the matrix")
-        self._given = (rows.astype(np.int32), cols.astype(np.int32))
+        self.given = (rows.astype(np.int32), cols.astype(np.int32))
         counts = np.ones(len(rows), bool)
         if lower is not None:
             counts = rows >= cols if lower else rows <= cols
@@ -70,7 +70,9 @@ class Layout:
         self.indptr: Array = np.searchsorted(self.cols, np.arange(n + 1)).astype(np.int64)
         self.simple = len(places) == counts.sum() if lower is not None else False
         turned = hermitian and lower is False
-        self.same = bool(self.simple and not turned and np.array_equal(self.slot, np.arange(len(places))))
+        self.same = bool(
+            self.simple and not turned and np.array_equal(self.slot, np.arange(len(places)))
+        )
         self._pairs = self._two_of_each() if lower is None else None
 
     @property
@@ -120,7 +122,7 @@ class Layout:
             at, other = values[..., self._pairs[0]], values[..., self._pairs[1]]
             if np.array_equal(at, other.conj() if self.hermitian else other):
                 return at
-        flat = values.reshape(-1, self.nnz)
+        flat = values.reshape(int(np.prod(values.shape[:-1])), self.nnz)
         by_library = [self._by_library(np.ascontiguousarray(one)) for one in flat]
         return np.array(by_library, values.dtype).reshape(*values.shape[:-1], self.size)
 
@@ -128,7 +130,9 @@ class Layout:
         packed = np.empty((*values.shape[:-1], self.size), values.dtype)
         counts = self.slot >= 0
         turned = self.hermitian and self.lower is False
-        packed[..., self.slot[counts]] = values[..., counts].conj() if turned else values[..., counts]
+        packed[..., self.slot[counts]] = (
+            values[..., counts].conj() if turned else values[..., counts]
+        )
         return packed
 
     def _by_library(self, values: Array) -> Array:
@@ -139,7 +143,7 @@ class Layout:
             triangle = lib.MPK_FULL
         else:
             triangle = lib.MPK_LOWER if self.lower else lib.MPK_UPPER
-        rows, cols = self._given
+        rows, cols = self.given
         order = np.lexsort((rows, cols))
         indptr = np.searchsorted(cols[order], np.arange(self.n + 1)).astype(np.int64)
         hermitian = self.hermitian and values.dtype.kind == "c"
@@ -183,7 +187,8 @@ class Layout:
         batch = np.broadcast_shapes(g.shape[:-2], x.shape[:-2])
         shape = (*batch, self.n, g.shape[-1])
         result = np.zeros((*batch, self.size), g.dtype)
-        each, total = result.reshape(-1, self.size), int(np.prod(batch))
+        total = int(np.prod(batch))
+        each = result.reshape(total, self.size)
         left, right = (np.broadcast_to(y, shape).reshape(total, *shape[-2:]) for y in (g, x.conj()))
         for k in range(total * shape[-1]):
             one, column = divmod(k, shape[-1])

@@ -541,8 +541,9 @@ class Factor:
             ``condition``, ``krylov`` or another option of the solve is given, of incomplete
             factors, and where pivots are zero or were replaced.
         trans : {"N", "T", "H"}
-            A, Aᵀ or Aᴴ, as SciPy's SuperLU has it: of a real symmetric A all the same.  Not of
-            matrices that are not symmetric (NotImplementedError).
+            A, Aᵀ or Aᴴ, as SciPy's SuperLU has it: of a real symmetric A all the same.  Of
+            matrices that are not symmetric the factors of :func:`lu` have it, those of :func:`ldu`
+            have not (NotImplementedError).
         **options
             Options of this solve: ``accuracy``, ``condition``, ``krylov``, ``tolerance``, ...
 
@@ -578,7 +579,8 @@ class Factor:
             used = self._options
             if options:
                 used = used.copy(self._ctx, options)
-            if self._needs_no_check(used, options):
+            other = self._general and trans != "N"  # of lu()
+            if not other and self._needs_no_check(used, options):
                 swept: Union[Array, SupportsCuda] = self._sweep(b, out)
                 return swept
             status = 0
@@ -586,8 +588,12 @@ class Factor:
             def run(b: Any, x: Any, nrhs: int) -> None:
                 nonlocal status
                 n = self.shape[0]
+                verb, which = lib.mpk_solve, ()
+                if other:
+                    verb = lib.mpk_solve_transposed
+                    which = (lib.MPK_TRANSPOSE if trans == "T" else lib.MPK_CONJUGATE_TRANSPOSE,)
                 status = self._ctx.call(
-                    lib.mpk_solve, self._fac[0], nrhs, b, n, x, n, used.pointer, self._solve_info,
+                    verb, self._fac[0], *which, nrhs, b, n, x, n, used.pointer, self._solve_info,
                     long=self._long_solve(nrhs),
                     progress=self._progress,
                 )  # fmt: skip
@@ -607,9 +613,11 @@ class Factor:
         """Is op(A) the conjugate of A, rather than A itself?"""
         if trans not in ("T", "H"):
             raise ValueError(f"trans must be 'N', 'T' or 'H', not {trans!r}")
-        if self._general:
+        if self._general and self._incomplete:
             raise NotImplementedError("the factor of a matrix that is not symmetric solves with A, "
-                                      "not with its transpose")  # fmt: skip
+                                      "not with its transpose: that of lu() solves with both")  # fmt: skip
+        if self._general:
+            return False
         return self.dtype.kind == "c" and self._hermitian == (trans == "T")
 
     def _on_columns(self, b: Any, out: Optional[Any], run: _Run) -> Any:
@@ -1145,7 +1153,8 @@ class Factor:
 
     @property
     def perm(self) -> Array:
-        """int32 array of shape (n,): the old index at each position of L, pivoting included."""
+        """int32 array of shape (n,): the old index at each position of L, pivoting included.  Of
+        a factor of :func:`lu`: of columns."""
         return self._get(lib.MPK_GET_PERM, np.int32, self.shape[0])
 
     @property

@@ -66,7 +66,9 @@ class Factors:
         So many of the last factors stay, whether somebody holds them or not.
     """
 
-    def __init__(self, layout: Layout, singular: str, keep: int, options: Dict[str, OptionValue]) -> None:
+    def __init__(
+        self, layout: Layout, singular: str, keep: int, options: Dict[str, OptionValue]
+    ) -> None:
         if keep < 1:
             raise ValueError("keep must be 1 or more")
         if singular not in ("warn", "raise", "ignore"):
@@ -82,10 +84,6 @@ class Factors:
         self._last: "deque[Held]" = deque()
         self._lock = threading.RLock()
         self.count = 0  # of factorizations
-
-    def __reduce__(self) -> Any:
-        """A copy, or a pickle, has the layout and analyses it anew with its first values."""
-        return Factors, (self.layout, self._singular, self._keep, self.options)
 
     def of(self, packed: Array) -> list[Held]:
         """A factor for each row of l, of shape (count, size)."""
@@ -121,7 +119,9 @@ class Factors:
             if pool.first is None:
                 layout = self.layout
                 A = sp.csc_matrix((values, layout.rows, layout.indptr), (layout.n, layout.n))
-                pool.first = Factor(A, True, layout.hermitian, self._singular, None, self.options, stacklevel=7)
+                pool.first = Factor(
+                    A, True, layout.hermitian, self._singular, None, self.options, stacklevel=7
+                )
                 return pool.first
         try:
             factor = pool.free.popleft()
@@ -134,9 +134,18 @@ class Factors:
             raise
         return factor
 
+    def recipe(self) -> tuple[Any, ...]:
+        """What :func:`again` makes a solver of: for copy and pickle, without factors."""
+        layout = self.layout
+        told = dict(self.options, lower=layout.lower, hermitian=layout.hermitian, singular=self._singular,
+                    keep=self._keep)  # fmt: skip
+        return (layout.n, *layout.given, told)
+
     # ---- in NumPy --------------------------------------------------------------------------------
 
-    def solve(self, packed: Array, b: Array, held: Optional[list[Held]] = None) -> tuple[Array, list[Held]]:
+    def solve(
+        self, packed: Array, b: Array, held: Optional[list[Held]] = None
+    ) -> tuple[Array, list[Held]]:
         """x of b (..., n, k) with l (..., size); batch dimensions are broadcast."""
         batch = np.broadcast_shapes(packed.shape[:-1], b.shape[:-2])
         k = b.shape[-1]
@@ -159,7 +168,8 @@ class Factors:
         """(1, size) where all are the same, else one for each of the batch."""
         if packed.size == self.layout.size and np.prod(packed.shape[:-1], dtype=int) == 1:
             return packed.reshape(1, self.layout.size)
-        return np.broadcast_to(packed, (*batch, self.layout.size)).reshape(-1, self.layout.size)
+        shape = (*batch, self.layout.size)
+        return np.broadcast_to(packed, shape).reshape(int(np.prod(batch)), self.layout.size)
 
     def _still(self, held: Optional[list[Held]], matrices: Array) -> list[Held]:
         """What is held, if it is of these values; otherwise found or made."""
@@ -168,7 +178,9 @@ class Factors:
                 return held
         return self.of(matrices)
 
-    def slogdet(self, packed: Array, held: Optional[list[Held]] = None) -> tuple[Array, Array, list[Held]]:
+    def slogdet(
+        self, packed: Array, held: Optional[list[Held]] = None
+    ) -> tuple[Array, Array, list[Held]]:
         """(sign, log|det|) of l (..., size)."""
         matrices = self._flat(packed, packed.shape[:-1])
         held = self._still(held, matrices)
@@ -178,15 +190,17 @@ class Factors:
             sign[k], log[k] = one.factor.slogdet
         return sign.reshape(packed.shape[:-1]), log.reshape(packed.shape[:-1]), held
 
-    def selected(self, packed: Array, held: Optional[list[Held]] = None) -> tuple[Array, list[Held]]:
+    def selected(
+        self, packed: Array, held: Optional[list[Held]] = None
+    ) -> tuple[Array, list[Held]]:
         """The entries of A⁻¹ in the places of l, in the order of l.
 
         SingularMatrixError: there is none."""
         matrices = self._flat(packed, packed.shape[:-1])
         held = self._still(held, matrices)
         z = np.empty(packed.shape, packed.dtype)
-        for one, out in zip(held, z.reshape(-1, self.layout.size)):
-            if self.layout.size:
+        if z.size:
+            for one, out in zip(held, z.reshape(-1, self.layout.size)):
                 out[...] = select(one.factor, lib.MPK_SELECT_PATTERN, None, 7)
         return z, held
 
@@ -201,3 +215,8 @@ class Factors:
                 raise SingularMatrixError(
                     f"the matrix is singular ({zero} zero pivots of {self.layout.n}): nothing has a "
                     "derivative in its values", "singular", "solve")  # fmt: skip
+
+
+def again(kind: Any, n: int, rows: Array, cols: Array, told: Dict[str, Any]) -> Any:
+    """A solver as :meth:`Factors.recipe` has it."""
+    return kind(sp.coo_matrix((np.ones(len(rows), np.float32), (rows, cols)), (n, n)), **told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
+import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from ._device import conjugate, lies_there
@@ -43,19 +44,21 @@ class Inverse(LinearOperator):  # type: ignore[misc]
     def _matmat(self, x: Array) -> Array:
         return self._apply(x)
 
-    def _symmetric_only(self) -> None:
-        if self.factor._general:
-            raise NotImplementedError("the factor of a matrix that is not symmetric solves with A, "
-                                      "not with its transpose")  # fmt: skip
+    def _turned(self, trans: str) -> LinearOperator:
+        """Of a matrix that is not symmetric: with its transpose, where the factor has that."""
+        self.factor._turned(trans)
+        return Inverse(self.factor, lambda x: np.asarray(self.factor.solve(x, trans=trans)))
 
     def _adjoint(self) -> LinearOperator:
-        self._symmetric_only()
+        if self.factor._general:
+            return self._turned("H")
         if self.factor.hermitian or self.factor.dtype.kind != "c":
             return self
         return Inverse(self.factor, lambda x: conjugate(self._apply(conjugate(x))))
 
     def _transpose(self) -> LinearOperator:
-        self._symmetric_only()
+        if self.factor._general:
+            return self._turned("T")
         if not self.factor.hermitian:
             return self
         return Inverse(self.factor, lambda x: conjugate(self._apply(conjugate(x))))

@@ -198,6 +198,29 @@ def _as_ldu(options: Dict[str, OptionValue]) -> Dict[str, OptionValue]:
     return full
 
 
+def lu(A: MatrixLike, *, singular: str = "warn", progress: Optional[Progress] = None,
+       **options: OptionValue) -> Factor:  # fmt: skip
+    """Factorize a matrix that need not be symmetric, directly: P R Q A C Pᵀ = L U.
+
+    Rows are permuted (Q) to bring large entries to the diagonal where it is weak; pivots are chosen
+    among the rows of a front, each at least ``pivot_threshold`` times the largest entry of its
+    column.  ``solve(b)`` is refined until it is accurate to rounding, ``solve(b, trans="T")`` and
+    ``trans="H"`` solve with Aᵀ and Aᴴ; ``logdet`` and ``slogdet`` are there, an inertia is not.  On
+    the processor alone.  The other parameters are those of :func:`ldl`.
+
+    >>> import numpy as np, pymetapack
+    >>> A = np.array([[0.0, 3, 0], [2, 0, 2], [-1, 0, 4]])
+    >>> F = pymetapack.lu(A)
+    >>> F.solve(A @ [1.0, 2, 3]).round(12), F.solve(A.T @ [1.0, 2, 3], trans="T").round(12)
+    (array([1., 2., 3.]), array([1., 2., 3.]))
+    >>> bool(np.isclose(F.slogdet.sign * np.exp(F.logdet), np.linalg.det(A)))
+    True
+    """
+    options = dict(options)
+    options.setdefault("method", "ldlt")
+    return Factor(A, None, False, singular, progress, options, general=True)
+
+
 def factorized(A: MatrixLike, *, lower: Optional[bool] = None, hermitian: bool = False,
                singular: str = "warn", device: Optional[str] = None, progress: Optional[Progress] = None,
                **options: OptionValue) -> Callable[..., Array]:  # fmt: skip
@@ -233,8 +256,9 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     A, lower, hermitian, device, progress, **options
         As for :func:`ldl`; ``lower`` and ``hermitian`` say that A is symmetric.
     general : bool, optional
-        True: L D U of growing strength under GMRES; ``method``, if given, as for :func:`ldu`.
-        False: A must be symmetric.  None: LDU where A is neither symmetric nor Hermitian.
+        True: A need not be symmetric: L U, or L D U of growing strength under GMRES where that does
+        not fit; ``method``, if given, as for :func:`ldu`, "ldlt" as for :func:`lu`.
+        False: A must be symmetric.  None: as with True where A is neither symmetric nor Hermitian.
     b : array or sparse matrix of shape (n,) or (n, k)
 
     Returns
@@ -278,7 +302,7 @@ def spsolve(A: MatrixLike, b: VectorLike, *, lower: Optional[bool] = None, hermi
     kinds = [(hermitian, bool(general))]
     if general is None and lower is None and not hermitian:
         kinds += [(True, False)] if dtype.kind == "c" else []
-        kinds += [(False, True)] if options.get("method") != "ldlt" else []
+        kinds += [(False, True)]
     for h, g in kinds:
         try:
             if str(options.get("method", "auto")) != "auto":

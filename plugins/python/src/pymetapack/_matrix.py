@@ -118,8 +118,8 @@ class Matrix:
             and self.triangle == lib.MPK_FULL
             and "the matrix is not" in context.message()[2]
         ):
-            hint = (" (lower=True or lower=False: use one triangle only; ldu: as it is, and so "
-                    "spsolve with general=True)")  # fmt: skip
+            hint = (" (lower=True or lower=False: use one triangle only; lu and ldu: as it is, and "
+                    "so spsolve with general=True)")  # fmt: skip
             if not self.hermitian and self.dtype.kind == "c":
                 hint += " (hermitian=True: A equals its conjugate transpose)"
         context.check(status, hint)

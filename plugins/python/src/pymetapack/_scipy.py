@@ -155,7 +155,11 @@ def _solved(A: Any, b: Any, settings: _Settings) -> Any:
         x = spsolve(A, side.ravel() if vector else side, general=False, **options)
     except SingularMatrixError as error:  # as SciPy tells it
         warnings.warn(f"Matrix is exactly singular: {error}", spla.MatrixRankWarning, stacklevel=3)
-        x = np.full(side.size if vector else side.shape, np.nan, np.result_type(A.dtype, side.dtype, np.float32))
+        x = np.full(
+            side.size if vector else side.shape,
+            np.nan,
+            np.result_type(A.dtype, side.dtype, np.float32),
+        )
     except (MetapackError, TypeError, ValueError):
         return None
     if sparse and not vector:
@@ -165,8 +169,14 @@ def _solved(A: Any, b: Any, settings: _Settings) -> Any:
 
 for _name, _mine in (("spsolve", _spsolve), ("splu", _splu), ("factorized", _factorized)):
     _mine.__name__ = _mine.__qualname__ = _name
-    _mine.__doc__ = f"scipy.sparse.linalg.{_name}, by METAPACK for symmetric matrices: use_in_scipy."
-_ours: Dict[str, Callable[..., Any]] = {"spsolve": _spsolve, "splu": _splu, "factorized": _factorized}
+    _mine.__doc__ = (
+        f"scipy.sparse.linalg.{_name}, by METAPACK for symmetric matrices: use_in_scipy."
+    )
+_ours: Dict[str, Callable[..., Any]] = {
+    "spsolve": _spsolve,
+    "splu": _splu,
+    "factorized": _factorized,
+}
 
 
 # ---- put in, taken out ---------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from jax.typing import ArrayLike
 from ._adjoint import (
     Last, Layout, columns, compressed_places, places_of, square, value_count,
 )  # fmt: skip
-from ._factors import Factors
+from ._factors import Factors, again
 from ._types import OptionValue, SparseMatrix
 
 __all__ = ["Solver", "logdet", "slogdet", "solve"]
@@ -108,7 +108,9 @@ def _solve(at: _Indices, l: Array, b: Array) -> Array:
     """x (n, k) of l (size,) and b (n, k)."""
 
     def by_factor(_: Any, b: Array) -> Array:
-        return _called(lambda l, b: at.factors.solve(l, b)[0], jax.ShapeDtypeStruct(b.shape, b.dtype), l, b)
+        return _called(
+            lambda l, b: at.factors.solve(l, b)[0], jax.ShapeDtypeStruct(b.shape, b.dtype), l, b
+        )
 
     def transposed(_: Any, b: Array) -> Array:
         return by_factor(None, b.conj()).conj()
@@ -172,7 +174,9 @@ def _over_batch(function: Any, arrays: Tuple[Array, ...], own: Tuple[int, ...]) 
     flat, axes = [], []
     for x, (shape, rest) in zip(arrays, parts):
         one = int(np.prod(shape)) == 1
-        flat.append(x.reshape(rest) if one else jnp.broadcast_to(x, (*batch, *rest)).reshape(-1, *rest))
+        flat.append(
+            x.reshape(rest) if one else jnp.broadcast_to(x, (*batch, *rest)).reshape(-1, *rest)
+        )
         axes.append(None if one else 0)
     if axes != [None] * len(axes):
         function = jax.vmap(function, axes)
@@ -203,7 +207,8 @@ class Solver:
     **options
         Options of the library: ``ordering="metis"``, ``refine=0``, ``threads=1``, ...
 
-    The pattern is analysed with the first values, for each type once.  Any thread may use it.
+    The pattern is analysed with the first values, for each type once.  Any thread may use it.  A copy, or
+    what is pickled, has the pattern and the options.
     """
 
     def __init__(self, A: Union[BCOO, BCSR, SparseMatrix], *, lower: Optional[bool] = None,
@@ -293,6 +298,9 @@ class Solver:
     def logdet(self, values: ArrayLike) -> Array:
         """log|det A|, of shape (...): the second of :meth:`slogdet`."""
         return self.slogdet(values)[1]
+
+    def __reduce__(self) -> Any:
+        return again, (Solver, *self._factors.recipe())
 
     def __repr__(self) -> str:
         return f"<Solver of a {self.shape[0]} x {self.shape[0]} pattern of {self.nnz} values>"

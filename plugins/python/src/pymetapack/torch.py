@@ -12,322 +12,19 @@ backward.  docs/guide/gradients.md has the conventions.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
-import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
 from ._adjoint import (
     Last, Layout, columns, compressed_places, places_of, square, value_count,
 )  # fmt: skip
-from ._errors import UnsupportedError
-from ._factors import Factors, Held
+from ._factors import Factors, again
+from ._torch import Indices, Kept, Pack, SlogDet, Solve, forward_once, there, working
 from ._types import OptionValue, SparseMatrix
 
-try:
-    from torch._C._functorch import TransformType, get_interpreter_stack
-except ImportError:  # pragma: no cover (of PyTorch's own parts; without them nothing is told)
-    get_interpreter_stack = None
-
 __all__ = ["Solver", "logdet", "slogdet", "solve"]
-
-_TYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
-_BLOCK = 64  # columns at once of what takes all of A⁻¹
-
-
-def _host(x: Tensor) -> Any:
-    """As NumPy has it."""
-    return x.detach().resolve_conj().resolve_neg().numpy()
-
-
-def _tensor(x: Any) -> Tensor:
-    return torch.from_numpy(np.asarray(x, order="C"))
-
-
-def _there(x: Tensor, what: str) -> None:
-    if x.device.type != "cpu":
-        raise TypeError(f"{what} lies on {x.device}: derivatives are computed on the processor; give "
-                        f"x.cpu(), or solve without derivatives by pymetapack.ldl")  # fmt: skip
-
-
-def _working(x: Tensor, what: str) -> Tensor:
-    if not isinstance(x, Tensor):
-        raise TypeError(f"{what}: a tensor is wanted, not {type(x).__name__}")
-    _there(x, what)
-    if x.layout != torch.strided:
-        raise TypeError(f"{what} has layout {x.layout}; a dense tensor is wanted")
-    if x.dtype in _TYPES:
-        return x
-    if not x.is_floating_point():
-        return x.to(torch.float64)
-    raise TypeError(f"{what} has dtype {x.dtype}: float32, float64, complex64 and complex128 are solved "
-                    "(integers as float64)")  # fmt: skip
-
-
-def _forward_once() -> None:
-    """Of a Function PyTorch takes the derivative in forward mode once: a second one would be 0."""
-    levels = (get_interpreter_stack() if get_interpreter_stack else None) or []
-    if sum(level.key() == TransformType.Jvp for level in levels) > 1:
-        raise UnsupportedError("forward mode within forward mode (jacfwd of jacfwd, jvp of jvp): PyTorch has no "
-                               "such derivatives of a solve; take torch.func.hessian, or jacrev for one of the "
-                               "two", "unsupported", "solve")  # fmt: skip
-
-
-class _Indices:
-    """Those of a layout, as tensors; what of it is linear."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-        self.hermitian = layout.hermitian
-        self.rows, self.cols = torch.from_numpy(layout.rows), torch.from_numpy(layout.cols)
-        self.slot = torch.from_numpy(np.maximum(layout.slot, 0))
-        self.mirrored = torch.from_numpy(layout.mirrored)
-        self.diagonal = torch.from_numpy(layout.diagonal)
-        self.weight = torch.from_numpy(layout.weight)
-        self.twice = torch.where(self.diagonal, 1.0, 2.0).to(torch.float64)
-
-    def real(self, weights: Tensor, x: Tensor) -> Tensor:
-        return weights.to(x.real.dtype)
-
-    def push(self, tangent: Tensor) -> Tensor:
-        """dl of d values."""
-        part = tangent * self.real(self.weight, tangent)
-        part = self.turn(part)
-        l = torch.zeros((*part.shape[:-1], self.layout.size), dtype=part.dtype)
-        return self.clean(l.index_add(-1, self.slot, part))
-
-    def pull(self, gradient: Tensor) -> Tensor:
-        """The gradient in the values of the one in l."""
-        return self.turn(self.clean(gradient)[..., self.slot] * self.real(self.weight, gradient))
-
-    def turn(self, x: Tensor) -> Tensor:
-        """Conjugated above the diagonal."""
-        return torch.where(self.mirrored, x.conj(), x) if self.hermitian and x.is_complex() else x
-
-    def clean(self, x: Tensor) -> Tensor:
-        """The diagonal of a Hermitian matrix is real."""
-        if not self.hermitian or not x.is_complex():
-            return x
-        return torch.where(self.diagonal, torch.complex(x.real, torch.zeros_like(x.real)), x)
-
-    def product(self, l: Tensor, x: Tensor) -> Tensor:
-        """A x of l (..., size) and x (..., n, k)."""
-        above = l.conj() if self.hermitian else l
-        below = l[..., None] * x[..., self.cols, :]
-        above = torch.where(self.diagonal, 0.0, above)[..., None] * x[..., self.rows, :]
-        shape = (*below.shape[:-2], self.layout.n, below.shape[-1])
-        zero = torch.zeros(shape, dtype=below.dtype)
-        return zero.index_add(-2, self.rows, below).index_add(-2, self.cols, above)
-
-
-class _Kept:
-    """The factors of one call, for its derivatives."""
-
-    def __init__(self) -> None:
-        self.held: Optional[List[Held]] = None
-
-
-def _in_front(x: Tensor, dim: Optional[int], batches: int, own: int) -> Tensor:
-    """With the dimension of vmap in front of ``batches`` others, before ``own`` ones of one matrix."""
-    if dim is None:
-        return x
-    x = x.movedim(dim, 0)
-    missing = batches - (x.dim() - 1 - own)
-    return x.reshape(x.shape[0], *[1] * missing, *x.shape[1:])
-
-
-class _Pack(Function):
-    @staticmethod
-    def forward(values: Tensor, at: _Indices) -> Tensor:
-        packed = at.layout.pack(_host(values))
-        return _tensor(packed.copy() if at.layout.same else packed)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.at = inputs[1]
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        return ctx.at.pull(g), None
-
-    @staticmethod
-    def jvp(ctx: Any, t: Tensor, _: Any) -> Tensor:
-        return ctx.at.push(t)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, values: Tensor, at: _Indices) -> Any:
-        return _Pack.apply(values.movedim(in_dims[0], 0), at), 0
-
-
-class _Pair(Function):
-    """:meth:`Layout.pair` of g and x."""
-
-    @staticmethod
-    def forward(g: Tensor, x: Tensor, at: _Indices) -> Tensor:
-        return _tensor(at.layout.pair(_host(g), _host(x)))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        g, x, ctx.at = inputs
-        ctx.save_for_backward(g, x)
-        ctx.save_for_forward(g, x)
-
-    @staticmethod
-    def backward(ctx: Any, c: Tensor) -> Any:
-        g, x = ctx.saved_tensors
-        turned = c if ctx.at.hermitian else c.conj()
-        return (ctx.at.product(c, x).sum_to_size(g.shape),
-                ctx.at.product(turned, g).sum_to_size(x.shape), None)  # fmt: skip
-
-    @staticmethod
-    def jvp(ctx: Any, dg: Optional[Tensor], dx: Optional[Tensor], _: Any) -> Tensor:
-        g, x = ctx.saved_tensors
-        parts = [] if dg is None else [_Pair.apply(dg, x, ctx.at)]
-        parts += [] if dx is None else [_Pair.apply(g, dx, ctx.at)]
-        return sum(parts[1:], parts[0])
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, g: Tensor, x: Tensor, at: _Indices) -> Any:
-        batches = max(g.dim() - 2 - (in_dims[0] is not None), x.dim() - 2 - (in_dims[1] is not None))
-        return _Pair.apply(_in_front(g, in_dims[0], batches, 2), _in_front(x, in_dims[1], batches, 2), at), 0
-
-
-def _hermitian_solve(l: Tensor, b: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Tensor:
-    """With Aᴴ."""
-    if at.hermitian or not l.is_complex():
-        return _Solve.apply(l, b, at, factors, kept)
-    return _Solve.apply(l, b.conj(), at, factors, kept).conj()
-
-
-class _Solve(Function):
-    """x (..., n, k) of l (..., size) and b (..., n, k)."""
-
-    @staticmethod
-    def forward(l: Tensor, b: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Tensor:
-        x, kept.held = factors.solve(_host(l), _host(b), kept.held)
-        return _tensor(x)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        l, b, ctx.at, ctx.factors, ctx.kept = inputs
-        ctx.b_shape = b.shape
-        ctx.save_for_backward(l, output)
-        ctx.save_for_forward(l, output)
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        l, x = ctx.saved_tensors
-        if ctx.needs_input_grad[0]:
-            ctx.factors.check(ctx.kept.held or [])
-        gb = _hermitian_solve(l, g, ctx.at, ctx.factors, ctx.kept)
-        gl = -_Pair.apply(gb, x, ctx.at).sum_to_size(l.shape) if ctx.needs_input_grad[0] else None
-        return gl, gb.sum_to_size(ctx.b_shape), None, None, None
-
-    @staticmethod
-    def jvp(ctx: Any, dl: Optional[Tensor], db: Optional[Tensor], *_: Any) -> Tensor:
-        l, x = ctx.saved_tensors
-        side = db
-        if dl is not None:
-            ctx.factors.check(ctx.kept.held or [])
-            change = ctx.at.product(dl, x)
-            side = -change if side is None else side - change
-        assert side is not None
-        return _Solve.apply(l, side, ctx.at, ctx.factors, ctx.kept)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, l: Tensor, b: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Any:
-        batches = max(l.dim() - 1 - (in_dims[0] is not None), b.dim() - 2 - (in_dims[1] is not None))
-        l = _in_front(l, in_dims[0], batches, 1)
-        b = _in_front(b, in_dims[1], batches, 2)
-        return _Solve.apply(l, b, at, factors, kept), 0
-
-
-class _SlogDet(Function):
-    @staticmethod
-    def forward(l: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Any:
-        sign, log, kept.held = factors.slogdet(_host(l), kept.held)
-        return _tensor(sign), _tensor(log)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        l, ctx.at, ctx.factors, ctx.kept = inputs
-        if not l.is_complex() or ctx.at.hermitian:
-            ctx.mark_non_differentiable(output[0])
-        ctx.save_for_backward(l, output[0])
-        ctx.save_for_forward(l, output[0])
-
-    @staticmethod
-    def backward(ctx: Any, g_sign: Any, g_log: Any) -> Any:
-        l, sign = ctx.saved_tensors
-        at = ctx.at
-        z = _Selected.apply(l, at, ctx.factors, ctx.kept)
-        weight = g_log
-        if l.is_complex() and not at.hermitian:  # d sign = i sign Im tr(A⁻¹ dA)
-            z = z.conj()
-            weight = torch.complex(g_log, -(sign * g_sign.conj()).imag)
-        return at.real(at.twice, l) * z * weight[..., None], None, None, None
-
-    @staticmethod
-    def jvp(ctx: Any, dl: Tensor, *_: Any) -> Any:
-        l, sign = ctx.saved_tensors
-        at = ctx.at
-        z = _Selected.apply(l, at, ctx.factors, ctx.kept)
-        trace = (at.real(at.twice, l) * (z.conj() if at.hermitian else z) * dl).sum(-1)
-        if not l.is_complex() or at.hermitian:
-            return None, trace.real if l.is_complex() else trace
-        return 1j * sign * trace.imag, trace.real
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, l: Tensor, *rest: Any) -> Any:
-        return _SlogDet.apply(l.movedim(in_dims[0], 0), *rest), (0, 0)
-
-
-class _Selected(Function):
-    """The entries of A⁻¹ in the places of l."""
-
-    @staticmethod
-    def forward(l: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Tensor:
-        z, kept.held = factors.selected(_host(l), kept.held)
-        return _tensor(z)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        l, *ctx.rest = inputs
-        ctx.save_for_backward(l)
-        ctx.save_for_forward(l)
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> Any:
-        (l,) = ctx.saved_tensors
-        at = ctx.rest[0]
-        turned = l.is_complex() and not at.hermitian
-        twice = at.real(at.twice, g)
-        found = _sandwich(l, at.clean(g.conj() if turned else g) / twice, *ctx.rest)
-        return -twice * (found.conj() if turned else found), None, None, None
-
-    @staticmethod
-    def jvp(ctx: Any, dl: Tensor, *_: Any) -> Tensor:
-        (l,) = ctx.saved_tensors
-        return -_sandwich(l, dl, *ctx.rest)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, l: Tensor, *rest: Any) -> Any:
-        return _Selected.apply(l.movedim(in_dims[0], 0), *rest), 0
-
-
-def _sandwich(l: Tensor, e: Tensor, at: _Indices, factors: Factors, kept: _Kept) -> Tensor:
-    """The entries of A⁻¹ E A⁻¹ in the places of l, E as l has it: by solves with all unit vectors."""
-    n, parts = at.layout.n, []
-    for first in range(0, n, _BLOCK):
-        unit = torch.zeros((n, min(_BLOCK, n - first)), dtype=l.dtype)
-        unit[first : first + unit.shape[1]] = torch.eye(unit.shape[1], dtype=l.dtype)
-        w = _Solve.apply(l, unit, at, factors, kept)
-        v = _Solve.apply(l, at.product(e, w), at, factors, kept)
-        start, end = at.layout.indptr[[first, first + unit.shape[1]]]
-        parts.append(v[..., at.rows[start:end], at.cols[start:end] - first])
-    return torch.cat(parts, -1) if parts else torch.zeros_like(e)
 
 
 class Solver:
@@ -353,7 +50,8 @@ class Solver:
     **options
         Options of the library: ``ordering="metis"``, ``refine=0``, ``threads=1``, ...
 
-    The pattern is analysed with the first values, for each type once.  Any thread may use it.
+    The pattern is analysed with the first values, for each type once.  Any thread may use it.  A copy, or
+    what is pickled, has the pattern and the options.
 
     >>> import numpy as np, scipy.sparse as sp, torch, pymetapack.torch         # doctest: +SKIP
     >>> solver = pymetapack.torch.Solver(sp.csc_matrix(np.array([[2.0, 0], [1, -1]])), lower=True)
@@ -367,7 +65,7 @@ class Solver:
         rows, cols, n = _pattern(A)
         tolerance = options.get("symmetry_tolerance", -1.0)
         self._layout = Layout(n, rows, cols, lower, hermitian, tolerance)
-        self._at = _Indices(self._layout)
+        self._at = Indices(self._layout)
         self._factors = Factors(self._layout, singular, keep, options)
         self.shape = (n, n)
 
@@ -382,12 +80,12 @@ class Solver:
         return self._factors.count
 
     def _pack(self, values: Tensor) -> Tensor:
-        _forward_once()
-        values = _working(values, "the values")
+        forward_once()
+        values = working(values, "the values")
         value_count(values.shape, self.nnz)
         if self._layout.same and not (self._layout.hermitian and values.is_complex()):
             return values
-        return _Pack.apply(values, self._at)
+        return Pack.apply(values, self._at)
 
     def solve(self, values: Tensor, b: Tensor) -> Tensor:
         """Solve A x = b.
@@ -417,7 +115,7 @@ class Solver:
         -----
         ZeroPivotWarning, InaccurateWarning, SymmetryWarning, as :func:`pymetapack.ldl` and its solve
         """
-        values, b = _working(values, "the values"), _working(b, "the right-hand side")
+        values, b = working(values, "the values"), working(b, "the right-hand side")
         value_count(values.shape, self.nnz)
         if b.dim() == 0:
             raise ValueError("the right-hand side is a number; (n,) or (..., n, k) is wanted")
@@ -435,7 +133,7 @@ class Solver:
         return x if many else x[..., 0]
 
     def _apply(self, packed: Tensor, side: Tensor) -> Tensor:
-        return _Solve.apply(packed, side, self._at, self._factors, _Kept())
+        return Solve.apply(packed, side, self._at, self._factors, Kept())
 
     def slogdet(self, values: Tensor) -> Tuple[Tensor, Tensor]:
         """(sign, log|det A|), each of shape (...) for values (..., nnz): (0, -inf) of a singular matrix.
@@ -443,12 +141,15 @@ class Solver:
         The gradient takes the entries of A⁻¹ on A's pattern: one to two and a half factorizations.  A
         gradient of this gradient takes all of A⁻¹, by 2 n solves.  SingularMatrixError in backward: A
         is singular."""
-        sign, log = _SlogDet.apply(self._pack(values), self._at, self._factors, _Kept())
+        sign, log = SlogDet.apply(self._pack(values), self._at, self._factors, Kept())
         return sign, log
 
     def logdet(self, values: Tensor) -> Tensor:
         """log|det A|, of shape (...): the second of :meth:`slogdet`."""
         return self.slogdet(values)[1]
+
+    def __reduce__(self) -> Any:
+        return again, (Solver, *self._factors.recipe())
 
     def __repr__(self) -> str:
         return f"<Solver of a {self.shape[0]} x {self.shape[0]} pattern of {self.nnz} values>"
@@ -458,7 +159,7 @@ def _pattern(A: Any) -> Tuple[Any, Any, int]:
     """Rows and columns in the order of the values, and n."""
     if not isinstance(A, Tensor):
         return places_of(A)
-    _there(A, "the matrix")
+    there(A, "the matrix")
     if A.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo):
         raise TypeError(f"the matrix has layout {A.layout}: sparse_csr, sparse_csc and sparse_coo are "
                         "taken (A.to_sparse_csr())")  # fmt: skip
@@ -470,7 +171,9 @@ def _pattern(A: Any) -> Tuple[Any, Any, int]:
         rows, cols = A.detach().coalesce().indices().numpy()
         return rows, cols, n
     by_rows = A.layout == torch.sparse_csr
-    ptr, minor = (A.crow_indices(), A.col_indices()) if by_rows else (A.ccol_indices(), A.row_indices())
+    ptr, minor = (
+        (A.crow_indices(), A.col_indices()) if by_rows else (A.ccol_indices(), A.row_indices())
+    )
     return (*compressed_places(ptr.numpy(), minor.numpy(), by_rows), n)
 
 

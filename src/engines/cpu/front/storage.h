@@ -20,6 +20,15 @@ static inline int64_t mpki_trapezoid(int64_t rows, int64_t cols) {
     return mpki_panel_offset(ld0, k) + (cols - k * MPKI_PANEL) * (ld0 - k * MPKI_PANEL);
 }
 
+/** Entries of a front of a general matrix: of w columns, and of the rest of w rows (square.h). */
+static inline int64_t mpki_square_size(int64_t nrows, int64_t w) {
+    return (mpki_leading(nrows) + mpki_leading(nrows - w)) * w;
+}
+/** Entries of its contribution: all m rows and columns, mpki_leading(m) apart. */
+static inline int64_t mpki_square_contribution(int64_t m) {
+    return mpki_leading(m) * m;
+}
+
 /** Entries of one of the blocks that a worker packs and keeps, for fronts of at most n rows. */
 static inline int64_t mpki_front_block(int64_t n) {
     const int64_t side = n < MPKI_PANEL ? (n + 15) & ~(int64_t)15 : MPKI_PANEL; /* whole slivers */

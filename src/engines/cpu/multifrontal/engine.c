@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The processor's multifrontal engine: its table of slots; a factor is made, computed and freed
  * here. */
+#include "general.h"
 #include "paths.h"
 #include "solve.h"
 
@@ -95,7 +96,21 @@ static int64_t bytes(const mpki_direct *f) {
     return schur + (f->have_arena ? mpki_arena_bytes(&f->arena) : 0);
 }
 
+static mpk_status get_general(const mpki_direct *f, mpk_quantity what, void *out) {
+    const mpk_scalar scalar = f->tree.scalar;
+    if (what == MPK_GET_D) {
+        MPKI_DISPATCH(scalar, general_get_d)(f, out);
+        return MPK_OK;
+    }
+    int32_t *work = MPKI_NEW(f->ctx, "get", f->tree.n, int32_t);
+    if (!work) return mpki_failed(f->ctx);
+    MPKI_DISPATCH(scalar, general_get_logdet)(f, work, out);
+    mpki_release(f->ctx, work);
+    return MPK_OK;
+}
+
 static mpk_status get(const mpki_direct *f, mpk_quantity what, void *out) {
+    if (f->tree.symmetry == MPK_GENERAL && what != MPK_GET_PERM) return get_general(f, what, out);
     if (what == MPK_GET_D) {
         MPKI_DISPATCH(f->tree.scalar, get_d)(f, out);
     } else if (what == MPK_GET_LOGDET) {
@@ -152,6 +167,8 @@ const mpki_direct_engine mpki_cpu_direct = {
     .schur = schur,
     .outer = mpki_direct_outer,
     .sparse = mpki_direct_sparse,
+    .transposed = mpki_direct_transposed,
+    .null_vector = mpki_direct_null,
     .save = mpki_direct_save,
     .load = mpki_direct_load,
 };

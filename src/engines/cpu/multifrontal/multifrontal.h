@@ -20,7 +20,16 @@ typedef struct mpki_node {
     int64_t nrows, ld0;
     int32_t w, nelim;
     int32_t delayed; /* columns that came from children; w = own columns + delayed */
+    /* of a general matrix (engines/cpu/front/square.h): the rows beside, names of the rows, and
+     * exchanges; `a` is a whole rectangle then, and there is no d */
+    void *u;
+    int32_t *row, *exchange;
 } mpki_node;
+
+/** The node of the outer rows: what it has for its parent is the Schur complement. */
+static inline bool mpki_is_outer(const mpki_tree_view *tree, int32_t s) {
+    return tree->outer > 0 && s == tree->nsuper - 1;
+}
 
 /** Consecutive rows of a child's contribution that are consecutive in the parent's front too. */
 typedef struct mpki_run {

@@ -35,6 +35,25 @@ static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
                 p->a + c0 * p->lda, p->lda, p->x, p->y + c0, p->hermitian);
 }
 
+/* The same by this worker where the panel is small or pool NULL. */
+static inline void panel_times(const panel *p, mpki_pool *pool, int worker) {
+    if (p->rows <= 0 || p->cols <= 0) return;
+    if (!pool || p->rows * p->cols < MPKI_PANEL_SHARED)
+        p->k->gemv(p->rows, p->cols, p->a, p->lda, p->x, p->y);
+    else
+        mpki_pool_for(pool, worker, (p->rows + MPKI_PANEL_ROWS_EACH - 1) / MPKI_PANEL_ROWS_EACH,
+                      panel_item, (void *)(uintptr_t)p);
+}
+static inline void panel_times_t(const panel *p, mpki_pool *pool, int worker) {
+    if (p->rows <= 0 || p->cols <= 0) return;
+    if (!pool || p->rows * p->cols < MPKI_PANEL_SHARED)
+        p->k->gemvt(p->rows, p->cols, p->a, p->lda, p->x, p->y, p->hermitian);
+    else
+        mpki_pool_for(pool, worker,
+                      (p->cols + MPKI_PANEL_COLUMNS_EACH - 1) / MPKI_PANEL_COLUMNS_EACH,
+                      panel_item_t, (void *)(uintptr_t)p);
+}
+
 /* Begin to read a node that comes soon: nodes are small, and the processor cannot guess where the
  * next one begins. */
 static inline void look_ahead(const mpki_node *node) {
@@ -43,6 +62,26 @@ static inline void look_ahead(const mpki_node *node) {
     const char *a = node->a;
     for (int64_t k = 0; k < (bytes < MOST ? bytes : MOST); k += LINE) __builtin_prefetch(a + k);
     __builtin_prefetch(node->id);
+}
+
+/* What the children subtract from this node's rows goes into y for its columns, into v for the rows
+ * below. rows: y is by the rows of a general matrix */
+static inline void take_contributions(const mpki_direct_solver *z, int32_t s, bool rows, T *y,
+                                      T *v) {
+    const mpki_tree_view *tree = &z->f->tree;
+    const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
+    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+        const int32_t c = tree->child[k];
+        const mpki_node *node = &z->f->node[c];
+        const int32_t *names = rows ? node->row : node->id;
+        const T *u = (const T *)z->u + z->at[c];
+        for (int32_t i = node->nelim; i < node->w; i++) y[names[i]] += *u++;
+        const int32_t *rel = tree->rel + tree->rptr[c], *ridx = tree->ridx + tree->rptr[c];
+        const int32_t m = (int32_t)(node->nrows - node->w);
+        int32_t r = 0;
+        for (; r < m && rel[r] < own; r++) y[ridx[r]] += u[r];
+        for (; r < m; r++) v[rel[r] - own] += u[r];
+    }
 }
 
 /* v (nrows) := L^-1 of the node's columns applied to v. pool NULL: by this worker alone */
@@ -59,12 +98,8 @@ static inline void FN(node_forward)(const FN(kernels) * k, const mpki_node *node
             for (int32_t i = j + 1; i < j1; i++) v[i] -= t_mul(l[i], x);
         }
         if (n <= j1) continue;
-        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
-        if (!pool || p.rows * p.cols < MPKI_PANEL_SHARED)
-            k->gemv(p.rows, p.cols, p.a, ld, p.x, p.y);
-        else
-            mpki_pool_for(pool, worker, (p.rows + MPKI_PANEL_ROWS_EACH - 1) / MPKI_PANEL_ROWS_EACH,
-                          panel_item, &p);
+        const panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
+        panel_times(&p, pool, worker);
     }
 }
 
@@ -77,13 +112,8 @@ static inline void FN(node_backward)(const FN(kernels) * k, const mpki_node *nod
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
         const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
-        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
-        if (!pool || p.rows * p.cols < MPKI_PANEL_SHARED)
-            k->gemvt(p.rows, p.cols, p.a, ld, p.x, p.y, hermitian);
-        else
-            mpki_pool_for(pool, worker,
-                          (p.cols + MPKI_PANEL_COLUMNS_EACH - 1) / MPKI_PANEL_COLUMNS_EACH,
-                          panel_item_t, &p);
+        const panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
+        panel_times_t(&p, pool, worker);
         for (int32_t j = j1 - 2; j >= j0; j--) {
             const T *l = a + (j - j0) * ld;
             T sum = v[j];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Applying a direct factor or a part of it: work space, and the order of the sweeps. */
+#include "general.h"
 #include "solve.h"
 #include "tuning.h"
 
@@ -49,7 +50,8 @@ static void fill(mpki_direct_solver *s) {
         s->waits = mpki_alloc(s->ctx, "solve", tasks->count + 1, sizeof *s->waits);
         s->pool = mpki_context_pool(s->ctx, s->threads, tasks->count + 1);
     }
-    s->y = mpki_alloc(s->ctx, "solve", rows_of(tree) * s->block * s->threads, size);
+    const int vectors = tree->symmetry == MPK_GENERAL ? 2 : 1; /* equations, and unknowns */
+    s->y = mpki_alloc(s->ctx, "solve", vectors * rows_of(tree) * s->block * s->threads, size);
 }
 
 mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
@@ -151,10 +153,65 @@ static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, vo
     }
 }
 
+/* ---- of a general matrix --------------------------------------------------------------------- */
+
+typedef struct general {
+    columns c;
+    bool transposed;
+} general;
+
+static void general_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const general *g = arg;
+    mpki_direct_solver *s = g->c.s;
+    const mpki_direct *f = s->f;
+    const mpk_scalar scalar = f->tree.scalar;
+    const size_t size = mpk_scalar_size(scalar);
+    const int64_t r0 = item * s->block, n = f->tree.n;
+    const int block = g->c.nrhs - r0 < s->block ? (int)(g->c.nrhs - r0) : s->block;
+    if (mpki_cancelled(s->ctx)) return;
+    char *y = (char *)s->y + (size_t)(worker * 2 * n * s->block) * size;
+    char *x = y + (size_t)(n * s->block) * size;
+    MPKI_DISPATCH(scalar, general_in)
+    (f, g->transposed, block, g->c.b + (size_t)(r0 * g->c.ldb) * size, g->c.ldb, y);
+    if (s->block == 1)
+        MPKI_DISPATCH(scalar, general_solve)(s, g->transposed, y, x);
+    else
+        MPKI_DISPATCH(scalar, general_block)(s, worker, block, g->transposed, y, x);
+    MPKI_DISPATCH(scalar, general_out)
+    (f, g->transposed, block, x, g->c.x + (size_t)(r0 * g->c.ldx) * size, g->c.ldx);
+}
+
+static mpk_status apply_general(mpki_direct_solver *s, bool transposed, int32_t nrhs, const void *b,
+                                int64_t ldb, void *x, int64_t ldx) {
+    general g = {{.s = s, .b = b, .x = x, .ldb = ldb, .ldx = ldx, .nrhs = nrhs}, transposed};
+    if (nrhs == 0 || s->f->tree.n == 0) return MPK_OK;
+    if (s->block > 1) mpki_pool_for(s->pool, 0, (nrhs + s->block - 1) / s->block, general_item, &g);
+    for (int32_t r = 0; s->block == 1 && r < nrhs; r++) general_item(NULL, 0, &g, r);
+    return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
+}
+
+mpk_status mpki_direct_transposed(mpki_direct_solver *s, int32_t nrhs, const void *b, int64_t ldb,
+                                  void *x, int64_t ldx) {
+    return apply_general(s, true, nrhs, b, ldb, x, ldx);
+}
+
+mpk_status mpki_direct_null(mpki_direct_solver *s, bool transposed, void *x) {
+    const mpki_direct *f = s->f;
+    const mpk_scalar scalar = f->tree.scalar;
+    char *v = (char *)s->y + (size_t)f->tree.n * mpk_scalar_size(scalar);
+    MPKI_DISPATCH(scalar, general_null)(s, transposed, s->y, v);
+    MPKI_DISPATCH(scalar, general_out)(f, transposed, 1, v, x, f->tree.n);
+    return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
+}
+
+/* ---- of any ---------------------------------------------------------------------------------- */
+
 mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                              int64_t ldb, void *x, int64_t ldx) {
     const size_t size = mpk_scalar_size(s->f->tree.scalar);
     if (nrhs == 0 || s->f->tree.n == 0) return MPK_OK;
+    if (s->f->tree.symmetry == MPK_GENERAL) return apply_general(s, false, nrhs, b, ldb, x, ldx);
     if (part == MPK_PART_ALL && nrhs > 1 && s->block > 1) {
         columns c = {.s = s, .b = b, .x = x, .ldb = ldb, .ldx = ldx, .nrhs = nrhs};
         mpki_pool_for(s->pool, 0, (nrhs + BLOCK - 1) / BLOCK, block_item, &c);

@@ -10,6 +10,9 @@ void mpki_direct_solver_free(mpki_direct_solver **s);
 mpk_status mpki_direct_by_pivots(mpki_direct_solver *s);
 mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs, const void *b,
                              int64_t ldb, void *x, int64_t ldx);
+mpk_status mpki_direct_transposed(mpki_direct_solver *s, int32_t nrhs, const void *b, int64_t ldb,
+                                  void *x, int64_t ldx);
+mpk_status mpki_direct_null(mpki_direct_solver *s, bool transposed, void *x);
 mpk_status mpki_direct_outer(mpki_direct_solver *s, mpki_outer_part part, int32_t nrhs,
                              const void *b, int64_t ldb, void *x2, int64_t ldx2, void *x,
                              int64_t ldx);

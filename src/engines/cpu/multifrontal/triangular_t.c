@@ -6,6 +6,7 @@
 #include "node_t.h"
 #include "pair_t.h"
 #include "tuning.h"
+#include "visit.h"
 
 #include <string.h>
 
@@ -59,26 +60,9 @@ void FN(outer_take)(const mpki_direct_solver *z, void *vy) {
 
 /* ---- one right-hand side --------------------------------------------------------------------- */
 
-/* What the children subtract from this node's rows goes into y for its columns, into v for the rows
- * below. */
-static void take_from_children(const mpki_direct_solver *z, int32_t s, T *y, T *v) {
-    const mpki_tree_view *tree = &z->f->tree;
-    const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
-    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
-        const int32_t c = tree->child[k];
-        const mpki_node *node = &z->f->node[c];
-        const T *u = (const T *)z->u + z->at[c];
-        for (int32_t i = node->nelim; i < node->w; i++) y[node->id[i]] += *u++;
-        const int32_t *rel = tree->rel + tree->rptr[c], *ridx = tree->ridx + tree->rptr[c];
-        const int32_t m = (int32_t)(node->nrows - node->w);
-        int32_t r = 0;
-        for (; r < m && rel[r] < own; r++) y[ridx[r]] += u[r];
-        for (; r < m; r++) v[rel[r] - own] += u[r];
-    }
-}
-
 static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
-                         T *y) {
+                         void *vy) {
+    T *y = vy;
     const mpki_node *node = &z->f->node[s];
     const FN(kernels) *k = z->kernels;
     const int32_t e = node->nelim, w = node->w;
@@ -86,7 +70,7 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     T *v = z->v[worker];
     if (s + MPKI_SWEEP_AHEAD < z->f->tree.nsuper) look_ahead(node + MPKI_SWEEP_AHEAD);
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
-    take_from_children(z, s, y, v + w);
+    take_contributions(z, s, false, y, v + w);
     for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
     FN(node_forward)(k, node, pool, worker, v);
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
@@ -94,7 +78,8 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
 }
 
 static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
-                          T *y) {
+                          void *vy) {
+    T *y = vy;
     const mpki_node *node = &z->f->node[s];
     const mpki_tree_view *tree = &z->f->tree;
     const FN(kernels) *k = z->kernels;
@@ -109,71 +94,14 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
 }
 
-typedef struct sweep {
-    mpki_direct_solver *z;
-    T *y;
-} sweep;
-
-/* Entries of L that a visit to a node reads. */
-static int64_t entries(const mpki_node *node) {
-    return node->nelim * node->nrows;
-}
-
-static void forward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    const sweep *w = arg;
-    const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
-    mpki_asking asking = {w->z->ctx, "solve", 0};
-    for (int32_t s = t->first; s <= t->last && !mpki_asks(&asking, entries(&w->z->f->node[s])); s++)
-        forward_node(w->z, t->top ? pool : NULL, worker, s, w->y);
-    if (t->parent >= 0 && atomic_fetch_sub(&w->z->waits[t->parent], 1) == 1)
-        mpki_pool_push(pool, all[t->parent].priority, forward_task, arg, t->parent);
-}
-
-static void backward_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    const sweep *w = arg;
-    const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
-    mpki_asking asking = {w->z->ctx, "solve", 0};
-    for (int32_t s = t->last; s >= t->first && !mpki_asks(&asking, entries(&w->z->f->node[s])); s--)
-        backward_node(w->z, t->top ? pool : NULL, worker, s, w->y);
-    for (int32_t k = w->z->child_ptr[item]; k < w->z->child_ptr[item + 1]; k++)
-        mpki_pool_push(pool, all[w->z->child[k]].priority, backward_task, arg, w->z->child[k]);
-}
-
 void FN(forward)(mpki_direct_solver *z, void *y) {
-    const mpki_tasks *tasks = &z->f->memory.tasks;
-    mpki_asking asking = {z->ctx, "solve", 0};
     z->kernels = FN(cpu_kernels)();
-    if (!z->pool) {
-        for (int32_t s = 0; s < z->f->tree.nsuper; s++) {
-            if (mpki_asks(&asking, entries(&z->f->node[s]))) return;
-            forward_node(z, NULL, 0, s, y);
-        }
-        return;
-    }
-    sweep w = {z, y};
-    for (int32_t k = 0; k < tasks->count; k++) atomic_init(&z->waits[k], tasks->task[k].waits);
-    for (int32_t k = 0; k < tasks->count; k++)
-        if (tasks->task[k].waits == 0)
-            mpki_pool_push(z->pool, tasks->task[k].priority, forward_task, &w, k);
-    mpki_pool_run(z->pool);
+    mpki_visit_up(z, forward_node, y);
 }
 
 void FN(backward)(mpki_direct_solver *z, void *y) {
-    const mpki_tasks *tasks = &z->f->memory.tasks;
-    mpki_asking asking = {z->ctx, "solve", 0};
     z->kernels = FN(cpu_kernels)();
-    if (!z->pool) {
-        for (int32_t s = z->f->tree.nsuper - 1; s >= 0; s--) {
-            if (mpki_asks(&asking, entries(&z->f->node[s]))) return;
-            backward_node(z, NULL, 0, s, y);
-        }
-        return;
-    }
-    sweep w = {z, y};
-    for (int32_t k = 0; k < tasks->count; k++)
-        if (tasks->task[k].parent < 0)
-            mpki_pool_push(z->pool, tasks->task[k].priority, backward_task, &w, k);
-    mpki_pool_run(z->pool);
+    mpki_visit_down(z, backward_node, y);
 }
 
 /* ---- a block of right-hand sides, rows of nr ------------------------------------------------- */
@@ -241,7 +169,7 @@ void FN(forward_sweep)(const mpki_direct_solver *z, int worker, int nrhs, void *
     const FN(kernels) *k = FN(cpu_kernels)();
     mpki_asking asking = {z->ctx, "solve", 0};
     for (int32_t s = 0; s < tree->nsuper; s++) {
-        if (mpki_asks(&asking, entries(&z->f->node[s]) * nrhs)) return;
+        if (mpki_asks(&asking, mpki_node_entries(&z->f->node[s]) * nrhs)) return;
         forward_block(k, &z->f->node[s], tree->ridx + tree->rptr[s], nrhs, y, z->v[worker]);
     }
 }
@@ -251,7 +179,7 @@ void FN(backward_sweep)(const mpki_direct_solver *z, int worker, int nrhs, void 
     const int hermitian = tree->symmetry == MPK_HERMITIAN;
     mpki_asking asking = {z->ctx, "solve", 0};
     for (int32_t s = tree->nsuper - 1; s >= 0; s--) {
-        if (mpki_asks(&asking, entries(&z->f->node[s]) * nrhs)) return;
+        if (mpki_asks(&asking, mpki_node_entries(&z->f->node[s]) * nrhs)) return;
         backward_block(&z->f->node[s], tree->ridx + tree->rptr[s], hermitian, nrhs, y,
                        z->v[worker]);
     }

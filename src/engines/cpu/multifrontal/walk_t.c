@@ -4,222 +4,38 @@
  * Columns that a front rejects go to the parent too. The arithmetic of a node depends only on its
  * own data, and children are added in order: so the bits of the factor are the same for any number
  * of threads. */
-#include "engines/cpu/isa/cpu.h"
 #include "core/scaled.h"
-#include "front_of_t.h"
-#include "multifrontal.h"
-#include "recycle.h"
-#include "tuning.h"
+#include "trapezoid_t.h"
+#include "walk_t.h"
 
 #include <string.h>
-
-typedef struct worker_state {
-    mpki_pivots pivots;
-    int64_t delayed;
-    double flops;
-    int64_t nnz;
-    int32_t max_front;
-    mpki_run *runs;
-    mpki_small_blocks small;
-} worker_state;
-
-typedef struct walk {
-    mpki_direct *f;
-    const mpki_tree_view *tree;
-    const T *sax;
-    FN(front_rules) rules;
-    FN(front_work) * works;
-    worker_state *state;
-    mpki_recycler recycler;
-    T **contribution; /* nsuper: of each node; NULL: not there yet, or used up */
-    _Atomic int status;
-    _Atomic double done_flops;
-    double stop_flops;
-    _Atomic bool runaway;
-    _Atomic int64_t rejected; /* columns, as often as they were tried */
-    int64_t stop_rejected;
-} walk;
 
 static void fail(walk *z, mpk_status status) {
     int ok = MPK_OK;
     atomic_compare_exchange_strong(&z->status, &ok, status);
 }
 
-/* ---- assembly -------------------------------------------------------------------------------- */
-
-/* The rows of a child's contribution in its parent's front, as runs. */
-static int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own, int32_t delayed,
-                         mpki_run *runs) {
-    const int32_t *rel = tree->rel + tree->rptr[child];
-    int32_t m = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), count = 0;
-    for (int32_t r = 0; r < m; r++) {
-        int32_t to = rel[r] < own ? rel[r] : rel[r] + delayed;
-        if (count && runs[count - 1].to + runs[count - 1].count == to)
-            runs[count - 1].count++;
-        else
-            runs[count++] = (mpki_run){r, 1, to};
-    }
-    return count;
-}
-
-/* A child's contribution on its way into its parent: columns c0 .. c1-1 go to the parent's front
- * (f) or into the parent's own contribution (c). */
-typedef struct gather {
-    const walk *z;
-    const T *from; /* the child's trapezoid */
-    int64_t ldm;
-    const mpki_run *runs;
-    int32_t run_count, c0, c1, step;
-    const int32_t *rel;
-    int32_t rel_count, own, delayed;
-    const FN(front) * f; /* NULL: into c, */
-    T *c;                /* the contribution of a parent with w fully summed columns */
-    int64_t w, ldc;
-} gather;
-
-static T *column_of(T *trapezoid, int64_t ld0,
-                    int64_t j) { /* address of (0, j), which may not exist itself */
-    int64_t k = j / MPKI_PANEL, first = k * MPKI_PANEL;
-    return trapezoid + mpki_panel_offset(ld0, k) + (j - first) * (ld0 - first) - first;
-}
-
-static void gather_columns(const gather *g, int32_t c0, int32_t c1) {
-    int32_t first = 0;
-    int64_t seen = 0;
-    for (int32_t j = c0; j < c1; j++) {
-        if ((seen += g->rel_count - j) > MPKI_GATHER_ASKS) {
-            if (FN(front_stopped)(&g->z->rules, (double)seen)) return;
-            seen = 0;
-        }
-        while (g->runs[first].from + g->runs[first].count <= j) first++;
-        int64_t at = g->rel[j] < g->own ? g->rel[j] : g->rel[j] + g->delayed;
-        T *to = g->f ? FN(front_at)(g->f, at, at) - at : column_of(g->c, g->ldc, at - g->w) - g->w;
-        const T *from = column_of((T *)g->from, g->ldm, j);
-        for (int32_t r = first; r < g->run_count; r++) {
-            const mpki_run *u = &g->runs[r];
-            T *restrict y = to + u->to;
-            const T *restrict x = from + u->from;
-            for (int32_t i = u->from < j ? j - u->from : 0; i < u->count; i++) y[i] += x[i];
-        }
-    }
-}
-
-static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool;
-    (void)worker;
-    const gather *g = arg;
-    int32_t c0 = g->c0 + (int32_t)item * g->step, c1 = c0 + g->step;
-    gather_columns(g, c0, c1 < g->c1 ? c1 : g->c1);
-}
-
-static void gather_child(const walk *z, int32_t child, int32_t own, int32_t delayed,
-                         const FN(front) * f, T *c, int64_t m, mpki_pool *pool, int worker) {
-    const mpki_tree_view *tree = z->tree;
-    const int32_t *rel = tree->rel + tree->rptr[child];
-    int32_t mc = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), split = 0;
-    while (split < mc && rel[split] < own) split++;
-    mpki_run *runs = z->state[worker].runs;
-    gather g = {.z = z,
-                .from = z->contribution[child],
-                .ldm = mpki_leading(mc),
-                .runs = runs,
-                .step = 64,
-                .rel = rel,
-                .rel_count = mc,
-                .own = own,
-                .delayed = delayed,
-                .f = f,
-                .c = c,
-                .w = own + delayed,
-                .ldc = mpki_leading(m)};
-    g.c0 = f ? 0 : split;
-    g.c1 = f ? split : mc;
-    if (g.c0 == g.c1) return;
-    g.run_count = make_runs(tree, child, own, delayed, runs);
-    int64_t cols = g.c1 - g.c0;
-    if (!pool || cols * mc < MPKI_GATHER_SHARED)
-        gather_columns(&g, g.c0, g.c1);
-    else
-        mpki_pool_for(pool, worker, (cols + g.step - 1) / g.step, gather_item, &g);
-}
-
-/* Columns that a child delayed become columns own + offset .. of the parent. */
-static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, int32_t own,
-                           int32_t delayed, int32_t offset) {
-    const mpki_tree_view *tree = z->tree;
-    const mpki_node *node = &z->f->node[child];
-    FN(front) g = front_of(node);
-    const int32_t *rel = tree->rel + tree->rptr[child];
-    int32_t m = (int32_t)(node->nrows - node->w);
-    for (int32_t t = node->nelim; t < node->w; t++) {
-        int32_t at = own + offset + t - node->nelim;
-        f->id[at] = node->id[t];
-        for (int32_t i = t; i < node->w; i++)
-            *FN(front_at)(f, own + offset + i - node->nelim, at) += *FN(front_at)(&g, i, t);
-        for (int32_t r = 0; r < m; r++) {
-            T x = *FN(front_at)(&g, node->w + r, t);
-            if (rel[r] < own)
-                *FN(front_at)(f, at, rel[r]) += conj_if(z->rules.hermitian, x);
-            else
-                *FN(front_at)(f, rel[r] + delayed, at) += x;
-        }
-    }
-}
-
-static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32_t own,
-                            int32_t delayed) {
-    const mpki_tree_view *tree = z->tree;
-    for (int64_t k = tree->scatter_ptr[s]; k < tree->scatter_ptr[s + 1]; k++) {
-        mpki_scatter e = tree->scatter[k];
-        T x = z->sax[e.src];
-        int32_t row = e.row;
-        if (row < 0) row = ~row, x = t_conj(x);
-        *FN(front_at)(f, row < own ? row : row + delayed, e.col) += x;
-    }
-}
-
 /* ---- one node -------------------------------------------------------------------------------- */
 
-static mpk_status node_storage(walk *z, mpki_node *node) {
-    char *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(node, sizeof(T)));
-    if (!at) return MPK_ERR_MEMORY;
-    mpki_node_place(node, sizeof(T), at);
-    mpki_asking asking = {z->f->ctx, "factorize", 0};
-    return mpki_clear_slowly(&asking, node->a, (size_t)((char *)node->d - at)) ? MPK_ERR_CANCELLED
-                                                                               : MPK_OK;
-}
-
-static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s) {
-    int64_t m = tree->rptr[s + 1] - tree->rptr[s];
-    return (mpki_trapezoid(m, m) + 8) * (int64_t)sizeof(T);
-}
-
-/* The node of the outer rows: what it has for its parent is the Schur complement. */
-static bool is_outer(const mpki_tree_view *tree, int32_t s) {
-    return tree->outer > 0 && s == tree->nsuper - 1;
-}
-
-/* Outer rows among those below a node: the last ones. */
-static int64_t outer_rows(const mpki_tree_view *tree, int32_t s) {
-    int64_t k = tree->rptr[s + 1];
-    while (tree->outer > 0 && k > tree->rptr[s] && tree->ridx[k - 1] >= tree->n) k--;
-    return tree->rptr[s + 1] - k;
+static int64_t contribution_bytes(const walk *z, int32_t s) {
+    int64_t m = z->tree->rptr[s + 1] - z->tree->rptr[s];
+    return (z->kind->contribution(m) + 8) * (int64_t)sizeof(T);
 }
 
 static T *new_contribution(walk *z, int worker, int32_t s) {
-    if (is_outer(z->tree, s)) return z->f->schur;
-    const int64_t bytes = contribution_bytes(z->tree, s);
+    if (mpki_is_outer(z->tree, s)) return z->f->schur;
+    const int64_t bytes = contribution_bytes(z, s);
     return bytes <= MPKI_SMALL ? mpki_small_get(&z->state[worker].small, bytes)
                                : mpki_recycler_get(&z->recycler, bytes);
 }
 
 static void release_contribution(walk *z, int worker, int32_t s) {
     if (!z->contribution[s]) return;
-    if (is_outer(z->tree, s)) { /* the factor's */
+    if (mpki_is_outer(z->tree, s)) { /* the factor's */
         z->contribution[s] = NULL;
         return;
     }
-    const int64_t bytes = contribution_bytes(z->tree, s);
+    const int64_t bytes = contribution_bytes(z, s);
     if (bytes <= MPKI_SMALL)
         mpki_small_put(&z->state[worker].small, z->contribution[s], bytes);
     else
@@ -256,45 +72,31 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     mpki_node *node = &nodes[s];
     *node = (mpki_node){.w = own + delayed, .delayed = delayed, .nrows = own + delayed + m};
     node->ld0 = mpki_leading(node->nrows);
-    mpk_status status = node_storage(z, node);
+    mpk_status status = z->kind->storage(z, node);
     if (mpk_failed(status)) return status;
-    FN(front) f = front_of(node);
-    f.last = is_outer(tree, s);
-    f.free = outer_rows(tree, s);
-    for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
-
-    scatter_entries(z, s, &f, own, delayed);
-    int32_t offset = 0;
-    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
-        int32_t c = tree->child[k];
-        int32_t count = nodes[c].w - nodes[c].nelim;
-        if (count) gather_delayed(z, c, &f, own, delayed, offset);
-        offset += count;
-        if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
-    }
+    z->kind->assemble(z, s, own, delayed, pool, worker);
 
     const int64_t rejected_before = state->pivots.rejected;
-    status = FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, &state->pivots);
-    node->nelim = f.nelim;
-    state->delayed += f.w - f.nelim;
+    status = z->kind->eliminate(z, s, pool, worker, &state->pivots);
+    state->delayed += node->w - node->nelim;
     const int64_t rejected = state->pivots.rejected - rejected_before;
     if (rejected && atomic_fetch_add(&z->rejected, rejected) + rejected > z->stop_rejected)
         atomic_store(&z->runaway, true);
     if (mpk_failed(status)) return status;
-    double flops = mpki_front_flops(f.nelim, (double)(f.nrows - f.nelim));
+    double flops = z->kind->flops(node->nelim, (double)(node->nrows - node->nelim));
     state->flops += flops;
-    state->nnz += (int64_t)f.nelim * f.nrows - (int64_t)f.nelim * (f.nelim - 1) / 2;
-    if (f.nrows > state->max_front) state->max_front = (int32_t)f.nrows;
+    state->nnz += z->kind->entries(node->nelim, node->nrows);
+    if (node->nrows > state->max_front) state->max_front = (int32_t)node->nrows;
 
     if (m > 0) {
         T *c = new_contribution(z, worker, s);
         if (!c) return MPK_ERR_MEMORY;
         z->contribution[s] = c;
-        FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
+        z->kind->update(z, s, c, pool, worker);
         for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
             int32_t child = tree->child[k];
             if (!z->contribution[child]) continue;
-            gather_child(z, child, own, delayed, NULL, c, m, pool, worker);
+            z->kind->gather(z, child, own, delayed, c, m, pool, worker);
             release_contribution(z, worker, child);
         }
     }
@@ -354,7 +156,13 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
     mpki_pool *pool = NULL;
-    walk z = {.f = f, .tree = tree, .sax = sax, .stop_flops = INFINITY, .stop_rejected = INT64_MAX};
+    const bool general = tree->symmetry == MPK_GENERAL;
+    walk z = {.f = f,
+              .tree = tree,
+              .kind = general ? &FN(general_node) : &FN(symmetric_node),
+              .sax = sax,
+              .stop_flops = INFINITY,
+              .stop_rejected = INT64_MAX};
     z.rules = (FN(front_rules)){.k = FN(cpu_kernels)(),
                                 .hermitian = tree->symmetry == MPK_HERMITIAN,
                                 .u = (R)rules->threshold,
@@ -424,10 +232,12 @@ static inline T scaled(T x, double s, double t, bool near) {
 void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *scale, void *sax) {
     const T *x = ax;
     T *y = sax;
-    const bool near = mpki_scales_near(tree->n, scale);
+    const bool general = tree->symmetry == MPK_GENERAL;
+    const double *rows = general ? scale + tree->n : scale;
+    const bool near = mpki_scales_near(tree->n, scale) && mpki_scales_near(tree->n, rows);
     for (int32_t j = 0; j < tree->n; j++)
         for (int64_t k = tree->ap[j]; k < tree->ap[j + 1]; k++)
-            y[k] = scaled(x[k], scale[j], scale[tree->ai[k]], near);
+            y[k] = scaled(x[k], scale[j], rows[tree->ai[k]], near);
     for (int32_t j = 0; tree->outer && j < tree->n; j++)
         for (int64_t k = tree->outer_ap[j]; k < tree->outer_ap[j + 1]; k++)
             y[tree->nnz + k] =

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A node of a symmetric matrix: its front is gathered from entries of A and its children's
+ * contributions, all of them lower triangles, and factored by tiles. */
+#include "front_of_t.h"
+#include "trapezoid_t.h"
+#include "walk_t.h"
+
+/* A child's contribution on its way into its parent: columns c0 .. c1-1 go to the parent's front
+ * (f) or into the parent's own contribution (c). */
+typedef struct gather {
+    const walk *z;
+    const T *from; /* the child's trapezoid */
+    int64_t ldm;
+    const mpki_run *runs;
+    int32_t run_count, c0, c1, step;
+    const int32_t *rel;
+    int32_t rel_count, own, delayed;
+    const FN(front) * f; /* NULL: into c, */
+    T *c;                /* the contribution of a parent with w fully summed columns */
+    int64_t w, ldc;
+} gather;
+
+static void gather_columns(const gather *g, int32_t c0, int32_t c1) {
+    int32_t first = 0;
+    int64_t seen = 0;
+    for (int32_t j = c0; j < c1; j++) {
+        if ((seen += g->rel_count - j) > MPKI_GATHER_ASKS) {
+            if (FN(front_stopped)(&g->z->rules, (double)seen)) return;
+            seen = 0;
+        }
+        while (g->runs[first].from + g->runs[first].count <= j) first++;
+        int64_t at = g->rel[j] < g->own ? g->rel[j] : g->rel[j] + g->delayed;
+        T *to = g->f ? FN(front_at)(g->f, at, at) - at : column_of(g->c, g->ldc, at - g->w) - g->w;
+        const T *from = column_of((T *)g->from, g->ldm, j);
+        for (int32_t r = first; r < g->run_count; r++) {
+            const mpki_run *u = &g->runs[r];
+            T *restrict y = to + u->to;
+            const T *restrict x = from + u->from;
+            for (int32_t i = u->from < j ? j - u->from : 0; i < u->count; i++) y[i] += x[i];
+        }
+    }
+}
+
+static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    (void)worker;
+    const gather *g = arg;
+    int32_t c0 = g->c0 + (int32_t)item * g->step, c1 = c0 + g->step;
+    gather_columns(g, c0, c1 < g->c1 ? c1 : g->c1);
+}
+
+static void gather_child(const walk *z, int32_t child, int32_t own, int32_t delayed,
+                         const FN(front) * f, T *c, int64_t m, mpki_pool *pool, int worker) {
+    const mpki_tree_view *tree = z->tree;
+    const int32_t *rel = tree->rel + tree->rptr[child];
+    int32_t mc = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), split = 0;
+    while (split < mc && rel[split] < own) split++;
+    mpki_run *runs = z->state[worker].runs;
+    gather g = {.z = z,
+                .from = z->contribution[child],
+                .ldm = mpki_leading(mc),
+                .runs = runs,
+                .step = 64,
+                .rel = rel,
+                .rel_count = mc,
+                .own = own,
+                .delayed = delayed,
+                .f = f,
+                .c = c,
+                .w = own + delayed,
+                .ldc = mpki_leading(m)};
+    g.c0 = f ? 0 : split;
+    g.c1 = f ? split : mc;
+    if (g.c0 == g.c1) return;
+    g.run_count = make_runs(tree, child, own, delayed, runs);
+    int64_t cols = g.c1 - g.c0;
+    if (!pool || cols * mc < MPKI_GATHER_SHARED)
+        gather_columns(&g, g.c0, g.c1);
+    else
+        mpki_pool_for(pool, worker, (cols + g.step - 1) / g.step, gather_item, &g);
+}
+
+/* Columns that a child delayed become columns own + offset .. of the parent. */
+static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, int32_t own,
+                           int32_t delayed, int32_t offset) {
+    const mpki_tree_view *tree = z->tree;
+    const mpki_node *node = &z->f->node[child];
+    FN(front) g = front_of(node);
+    const int32_t *rel = tree->rel + tree->rptr[child];
+    int32_t m = (int32_t)(node->nrows - node->w);
+    for (int32_t t = node->nelim; t < node->w; t++) {
+        int32_t at = own + offset + t - node->nelim;
+        f->id[at] = node->id[t];
+        for (int32_t i = t; i < node->w; i++)
+            *FN(front_at)(f, own + offset + i - node->nelim, at) += *FN(front_at)(&g, i, t);
+        for (int32_t r = 0; r < m; r++) {
+            T x = *FN(front_at)(&g, node->w + r, t);
+            if (rel[r] < own)
+                *FN(front_at)(f, at, rel[r]) += conj_if(z->rules.hermitian, x);
+            else
+                *FN(front_at)(f, rel[r] + delayed, at) += x;
+        }
+    }
+}
+
+static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32_t own,
+                            int32_t delayed) {
+    const mpki_tree_view *tree = z->tree;
+    for (int64_t k = tree->scatter_ptr[s]; k < tree->scatter_ptr[s + 1]; k++) {
+        mpki_scatter e = tree->scatter[k];
+        T x = z->sax[e.src];
+        int32_t row = e.row;
+        if (row < 0) row = ~row, x = t_conj(x);
+        *FN(front_at)(f, row < own ? row : row + delayed, e.col) += x;
+    }
+}
+
+static mpk_status storage(walk *z, mpki_node *node) {
+    char *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(node, sizeof(T)));
+    if (!at) return MPK_ERR_MEMORY;
+    mpki_node_place(node, sizeof(T), at);
+    mpki_asking asking = {z->f->ctx, "factorize", 0};
+    return mpki_clear_slowly(&asking, node->a, (size_t)((char *)node->d - at)) ? MPK_ERR_CANCELLED
+                                                                               : MPK_OK;
+}
+
+/* Outer rows among those below a node: the last ones. */
+static int64_t outer_rows(const mpki_tree_view *tree, int32_t s) {
+    int64_t k = tree->rptr[s + 1];
+    while (tree->outer > 0 && k > tree->rptr[s] && tree->ridx[k - 1] >= tree->n) k--;
+    return tree->rptr[s + 1] - k;
+}
+
+static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
+                     int worker) {
+    const mpki_tree_view *tree = z->tree;
+    const mpki_node *nodes = z->f->node;
+    const int64_t m = tree->rptr[s + 1] - tree->rptr[s];
+    const FN(front) f = front_of(&nodes[s]);
+    for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
+    scatter_entries(z, s, &f, own, delayed);
+    int32_t offset = 0;
+    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+        int32_t c = tree->child[k];
+        int32_t count = nodes[c].w - nodes[c].nelim;
+        if (count) gather_delayed(z, c, &f, own, delayed, offset);
+        offset += count;
+        if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
+    }
+}
+
+static mpk_status eliminate(walk *z, int32_t s, mpki_pool *pool, int worker, mpki_pivots *pivots) {
+    mpki_node *node = &z->f->node[s];
+    FN(front) f = front_of(node);
+    f.last = mpki_is_outer(z->tree, s);
+    f.free = outer_rows(z->tree, s);
+    const mpk_status status =
+        FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, pivots);
+    node->nelim = f.nelim;
+    return status;
+}
+
+static void update(walk *z, int32_t s, T *c, mpki_pool *pool, int worker) {
+    const FN(front) f = front_of(&z->f->node[s]);
+    FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
+}
+
+static void gather_rest(const walk *z, int32_t child, int32_t own, int32_t delayed, T *c, int64_t m,
+                        mpki_pool *pool, int worker) {
+    gather_child(z, child, own, delayed, NULL, c, m, pool, worker);
+}
+
+static int64_t contribution(int64_t m) {
+    return mpki_trapezoid(m, m);
+}
+
+static int64_t entries(int64_t e, int64_t rows) {
+    return e * rows - e * (e - 1) / 2;
+}
+
+const FN(node_kind) FN(symmetric_node) = {.contribution = contribution,
+                                          .storage = storage,
+                                          .assemble = assemble,
+                                          .eliminate = eliminate,
+                                          .update = update,
+                                          .gather = gather_rest,
+                                          .flops = mpki_front_flops,
+                                          .entries = entries};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Over the tree, up or down, task by task (visit.h). */
+#include "visit.h"
+
+typedef struct way {
+    mpki_direct_solver *z;
+    mpki_visit *visit;
+    void *v;
+} way;
+
+static void up(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const way *w = arg;
+    const mpki_node *node = w->z->f->node;
+    const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
+    mpki_asking asking = {w->z->ctx, "solve", 0};
+    for (int32_t s = t->first; s <= t->last && !mpki_asks(&asking, mpki_node_entries(&node[s]));
+         s++)
+        w->visit(w->z, t->top ? pool : NULL, worker, s, w->v);
+    if (t->parent >= 0 && atomic_fetch_sub(&w->z->waits[t->parent], 1) == 1)
+        mpki_pool_push(pool, all[t->parent].priority, up, arg, t->parent);
+}
+
+static void down(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const way *w = arg;
+    const mpki_node *node = w->z->f->node;
+    const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
+    mpki_asking asking = {w->z->ctx, "solve", 0};
+    for (int32_t s = t->last; s >= t->first && !mpki_asks(&asking, mpki_node_entries(&node[s]));
+         s--)
+        w->visit(w->z, t->top ? pool : NULL, worker, s, w->v);
+    for (int32_t k = w->z->child_ptr[item]; k < w->z->child_ptr[item + 1]; k++)
+        mpki_pool_push(pool, all[w->z->child[k]].priority, down, arg, w->z->child[k]);
+}
+
+void mpki_visit_up(mpki_direct_solver *z, mpki_visit *visit, void *v) {
+    const mpki_tasks *tasks = &z->f->memory.tasks;
+    mpki_asking asking = {z->ctx, "solve", 0};
+    for (int32_t s = 0; !z->pool && s < z->f->tree.nsuper; s++) {
+        if (mpki_asks(&asking, mpki_node_entries(&z->f->node[s]))) return;
+        visit(z, NULL, 0, s, v);
+    }
+    if (!z->pool) return;
+    way w = {z, visit, v};
+    for (int32_t k = 0; k < tasks->count; k++) atomic_init(&z->waits[k], tasks->task[k].waits);
+    for (int32_t k = 0; k < tasks->count; k++)
+        if (tasks->task[k].waits == 0) mpki_pool_push(z->pool, tasks->task[k].priority, up, &w, k);
+    mpki_pool_run(z->pool);
+}
+
+void mpki_visit_down(mpki_direct_solver *z, mpki_visit *visit, void *v) {
+    const mpki_tasks *tasks = &z->f->memory.tasks;
+    mpki_asking asking = {z->ctx, "solve", 0};
+    for (int32_t s = z->f->tree.nsuper - 1; !z->pool && s >= 0; s--) {
+        if (mpki_asks(&asking, mpki_node_entries(&z->f->node[s]))) return;
+        visit(z, NULL, 0, s, v);
+    }
+    if (!z->pool) return;
+    way w = {z, visit, v};
+    for (int32_t k = 0; k < tasks->count; k++)
+        if (tasks->task[k].parent < 0)
+            mpki_pool_push(z->pool, tasks->task[k].priority, down, &w, k);
+    mpki_pool_run(z->pool);
+}

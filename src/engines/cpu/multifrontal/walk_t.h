@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CPU_MULTIFRONTAL_WALK_T_H
+#define MPKI_CPU_MULTIFRONTAL_WALK_T_H
+/** The walk over the tree from inside: what all nodes share, and what depends on whether A is
+ *  symmetric. Included by files that are compiled once for each scalar type. */
+#include "engines/cpu/isa/cpu.h"
+#include "multifrontal.h"
+#include "recycle.h"
+#include "tuning.h"
+
+typedef struct worker_state {
+    mpki_pivots pivots;
+    int64_t delayed;
+    double flops;
+    int64_t nnz;
+    int32_t max_front;
+    mpki_run *runs;
+    mpki_small_blocks small;
+} worker_state;
+
+struct FN(node_kind);
+
+typedef struct walk {
+    mpki_direct *f;
+    const mpki_tree_view *tree;
+    const struct FN(node_kind) * kind;
+    const T *sax;
+    FN(front_rules) rules;
+    FN(front_work) * works;
+    worker_state *state;
+    mpki_recycler recycler;
+    T **contribution; /* nsuper: of each node; NULL: not there yet, or used up */
+    _Atomic int status;
+    _Atomic double done_flops;
+    double stop_flops;
+    _Atomic bool runaway;
+    _Atomic int64_t rejected; /* columns, as often as they were tried */
+    int64_t stop_rejected;
+} walk;
+
+/** What is done to a node. own: the supernode's columns; delayed: those that its children left. */
+typedef struct FN(node_kind) {
+    /** Entries of a contribution of m rows. */
+    int64_t (*contribution)(int64_t m);
+    /** Room for the node's numbers, zeros; MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+    mpk_status (*storage)(walk *z, mpki_node *node);
+    /** Entries of A, delayed columns, and the children's contributions as far as they come into the
+     *  fully summed part. */
+    void (*assemble)(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
+                     int worker);
+    /** Eliminate; node->nelim [out]. As front_factor(). */
+    mpk_status (*eliminate)(walk *z, int32_t s, mpki_pool *pool, int worker, mpki_pivots *pivots);
+    /** c := what the pivots leave of the rows below. */
+    void (*update)(walk *z, int32_t s, T *c, mpki_pool *pool, int worker);
+    /** c += the rest of a child's contribution. m: rows of c */
+    void (*gather)(const walk *z, int32_t child, int32_t own, int32_t delayed, T *c, int64_t m,
+                   mpki_pool *pool, int worker);
+    /** Of e pivots with l rows after them. */
+    double (*flops)(double e, double l);
+    int64_t (*entries)(int64_t e, int64_t rows);
+} FN(node_kind);
+
+extern const FN(node_kind) FN(symmetric_node), FN(general_node);
+
+/* The rows of a child's contribution in its parent's front, as runs. */
+static inline int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own,
+                                int32_t delayed, mpki_run *runs) {
+    const int32_t *rel = tree->rel + tree->rptr[child];
+    int32_t m = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), count = 0;
+    for (int32_t r = 0; r < m; r++) {
+        int32_t to = rel[r] < own ? rel[r] : rel[r] + delayed;
+        if (count && runs[count - 1].to + runs[count - 1].count == to)
+            runs[count - 1].count++;
+        else
+            runs[count++] = (mpki_run){r, 1, to};
+    }
+    return count;
+}
+
+#endif
