@@ -14,10 +14,7 @@ from ._adjoint import Layout
 from ._errors import UnsupportedError
 from ._factors import Factors, Held
 
-try:
-    from torch._C._functorch import TransformType, get_interpreter_stack
-except ImportError:  # pragma: no cover (of PyTorch's own parts; without them nothing is told)
-    get_interpreter_stack = None
+_functorch: Any = getattr(torch._C, "_functorch", None)  # PyTorch's own part: it may go
 
 _TYPES = (torch.float32, torch.float64, torch.complex64, torch.complex128)
 _BLOCK = 64  # columns at once of what takes all of A⁻¹
@@ -34,8 +31,8 @@ def _tensor(x: Any) -> Tensor:
 
 def forward_once() -> None:
     """Of a Function PyTorch takes the derivative in forward mode once: a second one would be 0."""
-    levels = (get_interpreter_stack() if get_interpreter_stack else None) or []
-    if sum(level.key() == TransformType.Jvp for level in levels) > 1:
+    levels: Any = getattr(_functorch, "get_interpreter_stack", list)() or []
+    if sum(level.key() == _functorch.TransformType.Jvp for level in levels) > 1:
         raise UnsupportedError("forward mode within forward mode (jacfwd of jacfwd, jvp of jvp): PyTorch has no "
                                "such derivatives of a solve; take torch.func.hessian, or jacrev for one of the "
                                "two", "unsupported", "solve")  # fmt: skip
