@@ -12,7 +12,7 @@ from support import DTYPES, random_values, symmetric
 
 import pymetapack
 from pymetapack._adjoint import Layout, places_of
-from pymetapack._factors import Factors
+from pymetapack._factors import Factors, _Lease
 
 KINDS = [(np.float64, False), (np.complex128, False), (np.complex128, True)]
 FORMS = [sp.csr_matrix, sp.csc_matrix, sp.coo_matrix]
@@ -151,6 +151,10 @@ def test_options_that_are_none():
         made(sp.eye(2, format="csc"), True, False, orderin="metis")
     with pytest.raises(pymetapack.ArgumentError, match="bogus"):
         made(sp.eye(2, format="csc"), True, False, ordering="bogus")
+
+
+def test_a_lease_without_a_factor_goes_quietly():
+    _Lease.__new__(_Lease).__del__()
 
 
 def test_singular(rng):

@@ -44,7 +44,9 @@ class _Lease:
         self.factor, self._pool = factor, pool
 
     def __del__(self) -> None:
-        self._pool.give(self.factor)
+        pool = getattr(self, "_pool", None)
+        if pool is not None:  # torch.compile makes objects without __init__
+            pool.give(self.factor)
 
 
 class Held:
