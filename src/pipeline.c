@@ -619,6 +619,7 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "job", -1, "the job names no matrix or no report");
     work w = {.ctx = ctx, .job = job};
     w.run.source = job->matrix ? job->matrix : job->generate;
+    w.run.loaded = job->factor ? 2 : job->analysis ? 1 : 0;
     mpk_status status = mpki_options_resolve(ctx, options, &w.options);
     const bool direct = job->goal == MPK_GOAL_INVERSE || job->minimum_norm ||
                         mpki_job_instead(job) || (job->goal != MPK_GOAL_ANALYSE && job->save);

@@ -60,6 +60,7 @@ typedef struct mpk_run {
     mpk_selection selection; /**< which */
     mpk_selected_info selected;
     int64_t minimum_norm; /**< 1: of all x with the least residual the shortest was found */
+    int64_t loaded; /**< from a file: 1 the analysis, 2 the factor, too; their times are of that */
 } mpk_run;
 
 /** Create a report of a run. Everything is copied, strings included.

@@ -12,11 +12,12 @@
 extern "C" {
 #endif
 
-/** Save an analysis, of any method.
+/** Save an analysis, of any method but the direct one for matrices that are not symmetric.
  *  path [in] a new file takes its place once it is whole; else what was there stays
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _CANCELLED
  *          | MPK_ERR_FILE: it cannot be written, or not to its end; the text has the path
- *          | MPK_ERR_UNSUPPORTED: the interior beside a Schur complement (metapack/schur.h) */
+ *          | MPK_ERR_UNSUPPORTED: of that one, or of the interior beside a Schur complement
+ *            (metapack/schur.h) */
 MPK_API mpk_status mpk_analysis_save(mpk_context *ctx, const mpk_analysis *an, const char *path);
 
 /** Load an analysis in place of mpk_analyse(). Factors of it have the bits of those that the one

@@ -312,6 +312,7 @@ static void write_times(object *top, const mpk_run *run) {
     if (run->have_solve) real(&o, "solve", "%.6f", run->solve.time_s);
     if (run->have_selected) real(&o, "inverse", "%.6f", run->selected.time_s);
     close_object(&o);
+    if (run->loaded) text(top, "loaded", run->loaded > 1 ? "factor" : "analysis");
 }
 
 /* What the factorization did, or what the analysis predicts of it. */

@@ -168,14 +168,17 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
     const mpk_run *run = &report->run;
     const mpk_factor_info *f = &run->factor;
     char x[MPKI_UNIT_MAX], y[MPKI_UNIT_MAX], z[MPKI_UNIT_MAX];
-    double rate = f->time_s > 0 ? f->flops / f->time_s : 0;
+    char rate[MPKI_UNIT_MAX + 8] = ", loaded";
     const bool general = run->problem.symmetry == MPK_GENERAL;
-    mpki_line(out, "Factor", "%s, %s, %d thread%s; %s at %s",
+    if (run->loaded < 2)
+        mpki_print(rate, sizeof rate, " at %s",
+                   mpki_show_si(y, f->time_s > 0 ? f->flops / f->time_s : 0, "FLOP/s"));
+    mpki_line(out, "Factor", "%s, %s, %d thread%s; %s%s",
               general                                  ? "LU"
               : run->problem.symmetry == MPK_HERMITIAN ? "LDL^H"
                                                        : "LDL^T",
               run->backend ? run->backend : "cpu", f->threads, plural(f->threads),
-              mpki_show_si(x, f->flops, "FLOP"), mpki_show_si(y, rate, "FLOP/s"));
+              mpki_show_si(x, f->flops, "FLOP"), rate);
     mpki_line(out, "", "%s with %s entries, %.1f times those of A; largest front %s rows",
               general ? "L and U" : "L", mpki_show_si(x, (double)f->nnz, ""),
               run->problem.nnz > 0 ? (double)f->nnz / (double)run->problem.nnz : 0.0,
@@ -389,10 +392,12 @@ static void write_time(const mpk_report *report, mpki_buffer *out) {
     char x[4][MPKI_UNIT_MAX], rest[4 * MPKI_UNIT_MAX] = "";
     int used = 0;
     if (run->have_analysis)
-        used += mpki_print(rest + used, sizeof rest - (size_t)used, ", analyse %s",
+        used += mpki_print(rest + used, sizeof rest - (size_t)used, ", %s %s",
+                           run->loaded ? "load the analysis" : "analyse",
                            mpki_show_time(x[1], run->analysis.time_s));
     if (run->have_factor)
-        used += mpki_print(rest + used, sizeof rest - (size_t)used, ", factorize %s",
+        used += mpki_print(rest + used, sizeof rest - (size_t)used, ", %s %s",
+                           run->loaded > 1 ? "load the factor" : "factorize",
                            mpki_show_time(x[2], run->factor.time_s));
     if (run->have_solve)
         mpki_print(rest + used, sizeof rest - (size_t)used, ", solve %s",

@@ -39,6 +39,15 @@ static void there_and_back(void **state) {
     assert_code(&o, 0);
     RUN(&o, NULL, "solve", "A.mtx", "--method", "ildlt", "--analysis", "P.analysis", "-q");
     assert_code(&o, 0);
+    RUN(&o, NULL, "solve", "A.mtx", "--factor", "A.factor"); /* times are told as what they are */
+    assert_has(o.err, "FLOP, loaded");
+    assert_has(o.err, "load the analysis");
+    assert_has(o.err, "load the factor");
+    assert_null(strstr(o.err, "FLOP/s"));
+    RUN(&o, NULL, "solve", "A.mtx", "--factor", "A.factor", "--json");
+    assert_has(o.out, "\"loaded\": \"factor\"");
+    RUN(&o, NULL, "solve", "A.mtx", "--analysis", "A.factor", "--json");
+    assert_has(o.out, "\"loaded\": \"analysis\"");
     remove_all();
 }
 

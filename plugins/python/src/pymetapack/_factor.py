@@ -286,7 +286,7 @@ class Factor:
                                            long=self._long))  # fmt: skip
 
     def save_analysis(self, path: Path) -> None:
-        """Save the analysis alone, for ``ldl(A, analysis=path)`` with other values, of any method."""
+        """Save the analysis alone, for ``ldl(A, analysis=path)`` with other values, of any method but ``lu``."""
         self._ctx.check(self._ctx.call(lib.mpk_analysis_save, self._an[0], encoded(path),
                                        long=self._long))  # fmt: skip
 
