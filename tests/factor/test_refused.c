@@ -140,6 +140,12 @@ static void test_other_reasons(void **unused) {
             mpk_options own = s.o;
             own.scaling = MPK_OFF, own.matching = MPK_OFF;
             if (mpk_failed(mpk_refactorize(s.ctx, huge, &own, s.fac))) empty(&s);
+            if (s.o.method == MPK_METHOD_LDLT) { /* less memory than the analysis was allowed */
+                own.memory_limit = 100;
+                assert_int_equal(mpk_refactorize(s.ctx, s.twice, &own, s.fac), MPK_ERR_MEMORY);
+                empty(&s);
+                own.memory_limit = 0;
+            }
             /* values and options that are refused */
             assert_true(mpk_refactorize(s.ctx, s.ax, &s.o, s.fac) >= 0);
             huge[3] = NAN;

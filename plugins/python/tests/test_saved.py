@@ -112,6 +112,14 @@ def test_an_analysis_in_a_file(tmp_path):
         mp.load(tmp_path / "a", A)
 
 
+def test_memory_limit_of_who_loads(tmp_path):
+    A = mp.generate("nlpkkt 6")
+    path = str(tmp_path / "A.analysis")
+    mp.ldl(A).save_analysis(path)
+    with pytest.raises(MemoryError, match="memory_limit"):
+        mp.ldl(A, analysis=path, memory_limit=1e4)
+
+
 def test_refused(tmp_path):
     A = matrix()
     F = mp.ldl(A)

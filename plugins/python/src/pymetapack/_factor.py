@@ -588,7 +588,8 @@ class Factor:
             def run(b: Any, x: Any, nrhs: int) -> None:
                 nonlocal status
                 n = self.shape[0]
-                verb, which = lib.mpk_solve, ()
+                verb = lib.mpk_solve
+                which: tuple[Any, ...] = ()
                 if other:
                     verb = lib.mpk_solve_transposed
                     which = (lib.MPK_TRANSPOSE if trans == "T" else lib.MPK_CONJUGATE_TRANSPOSE,)

@@ -58,6 +58,10 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
     mpk_status status = MPK_OK;
+    if (rules->memory_limit > 0) /* the analysis may have been made with another, or none */
+        status = mpki_memory_check(ctx, STAGE, "the factor", (double)tree->factor_bytes,
+                                   rules->memory_limit);
+    if (mpk_failed(status)) return status;
     const int64_t values = tree->nnz + (tree->outer ? tree->outer_ap[tree->n] : 0);
     void *sax = mpki_alloc(ctx, STAGE, values, mpk_scalar_size(tree->scalar));
     if (!sax) return mpki_failed(ctx);
