@@ -208,7 +208,7 @@ mpk_status mpk_solve_minimum_norm(mpk_context *ctx, const mpk_factor *fac, int32
         status = mpki_error(ctx, MPK_ERR_SIZE, STAGE, ld, "the basis does not fit any memory");
     if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &full);
     if (mpk_failed(status)) return status;
-    shortest s = {.c = {ctx, fac, &full, 0, nrhs, nrhs, b, x, ldb, ldx},
+    shortest s = {.c = {ctx, fac, &full, 0, nrhs, nrhs, b, x, ldb, ldx, false},
                   .scalar = fac->an->scalar,
                   .n = fac->an->n,
                   .dimension = basis ? dimension : 0,
