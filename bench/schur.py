@@ -13,7 +13,7 @@ import argparse, datetime, fnmatch, glob, json, os, platform, statistics, subpro
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 GENERATED = ["nlpkkt 12", "nlpkkt 20", "helmholtz 2d 150", "helmholtz 3d 22", "stokes mac 60", "optimal-control 2000",
-             "quasi-definite 90", "lp-kkt 3000 6000 coupling=local", "elements 2d 80"]
+             "quasi-definite 90", "lp-kkt 3000 6000 coupling=local", "elements triangles 80"]
 COUNTS, SETS = (10, 100, 1000), ("last", "random", "top")
 GOAL = 1.1
 
