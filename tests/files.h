@@ -11,6 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/** The file of a program of tests, made and removed by its group's setup and teardown. */
+static char path[] = "/tmp/metapack-test-XXXXXX";
+
+static int make_file(void **state) {
+    (void)state;
+    const int fd = mkstemp(path);
+    return fd < 0 || close(fd);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
 typedef struct bytes {
     unsigned char *data;
     size_t size;

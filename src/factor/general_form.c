@@ -2,7 +2,7 @@
 /* The direct factor of a general matrix, L U by the multifrontal engine: factorizes, gives the
  * verdict on the rank, and solves with A and its transpose. */
 #include "../problem/columns.h"
-#include "narrow.h"
+#include "direct_numbers.h"
 #include "rank.h"
 
 #include <math.h>

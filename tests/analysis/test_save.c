@@ -10,19 +10,6 @@
 #include <metapack/solve.h>
 #include <sys/stat.h>
 
-static char path[] = "/tmp/metapack-save-XXXXXX";
-
-static int make_file(void **state) {
-    (void)state;
-    const int fd = mkstemp(path);
-    return fd < 0 || close(fd);
-}
-
-static int remove_file(void **state) {
-    (void)state;
-    return unlink(path);
-}
-
 static mpk_problem *generate(const char *spec) {
     mpk_problem *p = NULL;
     assert_int_equal(mpk_problem_generate(ctx, spec, 3, &p), MPK_OK);

@@ -12,19 +12,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static char path[] = "/tmp/metapack-factor-XXXXXX";
-
-static int make_file(void **state) {
-    (void)state;
-    const int fd = mkstemp(path);
-    return fd < 0 || close(fd);
-}
-
-static int remove_file(void **state) {
-    (void)state;
-    return unlink(path);
-}
-
 static mpk_options direct(int threads) {
     mpk_options o;
     mpk_options_init(&o);

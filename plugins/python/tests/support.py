@@ -31,6 +31,20 @@ def symmetric(rng, n, dtype, hermitian=False, density=0.3, zero_diagonal=False):
     return lower + (lower.conj().T if hermitian else lower.T) + np.diag(diagonal)
 
 
+KINDS = {
+    "real": (np.float64, False),
+    "symmetric": (np.complex128, False),
+    "Hermitian": (np.complex128, True),
+}
+
+
+def of_kind(rng, n, kind):
+    """A regular indefinite dense one of KINDS, with zeros on its diagonal."""
+    dtype, hermitian = KINDS[kind]
+    a = symmetric(rng, n, dtype, hermitian, density=0.5, zero_diagonal=True)
+    return a + 3 * np.diag((-1.0) ** np.arange(n) * (np.arange(n) % 3 > 0)).astype(dtype)
+
+
 def kkt(rng, n, m, dtype=np.float64):
     """[H B^T; B 0] with H positive definite and B of full rank: inertia (n, m, 0)."""
     h = rng.standard_normal((n, n)) * (rng.random((n, n)) < 0.2)

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support import ROOT, symmetric
+from support import KINDS, ROOT, of_kind as regular
 
 import pymetapack
 
@@ -23,22 +23,10 @@ from jax.test_util import check_grads  # noqa: E402
 import pymetapack.jax as mj  # noqa: E402
 from pymetapack._adjoint import places_of  # noqa: E402
 
-KINDS = {
-    "real": (np.float64, False),
-    "symmetric": (np.complex128, False),
-    "Hermitian": (np.complex128, True),
-}
-
 
 @pytest.fixture
 def rng():
     return np.random.default_rng(2018)
-
-
-def regular(rng, n, kind):
-    dtype, hermitian = KINDS[kind]
-    a = symmetric(rng, n, dtype, hermitian, density=0.5, zero_diagonal=True)
-    return a + 3 * np.diag((-1.0) ** np.arange(n) * (np.arange(n) % 3 > 0)).astype(dtype)
 
 
 def right_side(rng, n, kind, k=2):

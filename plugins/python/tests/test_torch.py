@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from support import ROOT, symmetric
+from support import KINDS, ROOT, of_kind as regular
 
 import pymetapack
 
@@ -21,22 +21,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import pymetapack.torch as mt  # noqa: E402
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
 
-KINDS = {
-    "real": (np.float64, False),
-    "symmetric": (np.complex128, False),
-    "Hermitian": (np.complex128, True),
-}
-
 
 @pytest.fixture
 def rng():
     return np.random.default_rng(2015)
-
-
-def regular(rng, n, kind):
-    dtype, hermitian = KINDS[kind]
-    a = symmetric(rng, n, dtype, hermitian, density=0.5, zero_diagonal=True)
-    return a + 3 * np.diag((-1.0) ** np.arange(n) * (np.arange(n) % 3 > 0)).astype(dtype)
 
 
 def places(A):

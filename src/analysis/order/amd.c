@@ -32,13 +32,7 @@ static mpk_status order_int(mpk_context *ctx, const mpki_graph *graph, int64_t e
         status = mpki_failed(ctx);
         goto done;
     }
-    int fill = 0;
-    for (int32_t v = 0; v < n; v++) {
-        ptr[v] = fill;
-        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++)
-            if (graph->adj[k] > v) idx[fill++] = graph->adj[k];
-    }
-    ptr[n] = fill;
+    mpki_upper_edges(graph, ptr, idx);
     controls(control);
     status = outcome(ctx, amd_order(n, ptr, idx, perm, control, info));
 done:

@@ -23,13 +23,7 @@ mpk_status mpki_order_camd(mpk_context *ctx, const mpki_graph *graph, const int3
     int *idx = MPKI_NEW(ctx, STAGE, whole / 2, int);
     int code = CAMD_OUT_OF_MEMORY;
     if (ptr && idx) {
-        int fill = 0;
-        for (int32_t v = 0; v < n; v++) {
-            ptr[v] = fill;
-            for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++)
-                if (graph->adj[k] > v) idx[fill++] = graph->adj[k];
-        }
-        ptr[n] = fill;
+        mpki_upper_edges(graph, ptr, idx);
         camd_defaults(control);
         code = camd_order(n, ptr, idx, perm, control, info, late);
         if (code == CAMD_OUT_OF_MEMORY)
