@@ -3,6 +3,7 @@
 #define MPKI_ACCELERATOR_OFFLOAD_H
 /** The engine for factors on blocks whose values lie on an accelerator (metapack/accelerator.h).
  *  The factor that it leaves is the processor's, whose solves take it. */
+#include "core/lock.h"
 #include "engines/cpu/block_factor/border.h"
 #include "engines/cpu/block_factor/meta.h"
 #include <metapack/accelerator.h>
@@ -14,6 +15,7 @@ typedef struct mpki_accelerated {
     const mpk_accelerator *table; /* own */
     mpk_accelerator own;          /* the caller's, with nothing where his is shorter */
     mpk_accelerator_report report;
+    mpki_lock lock; /* of the machine and the report */
 } mpki_accelerated;
 
 enum {
@@ -75,7 +77,11 @@ struct mpki_offload {
     const int64_t *keep;
     int64_t *kept;
     double ended_s; /* of the last kernel of the last stage; 0: there was none */
+    struct mpki_offload_solves *solves; /* NULL: the processor has them */
 };
+
+/** Blocks that stand for a pivot in a solve: -M; -M^*, of LDU -N^*; -D^-1. */
+enum { MPKI_SENT_M, MPKI_SENT_BACK, MPKI_SENT_D, MPKI_SENT };
 
 /** Entries of a block, and their bytes. */
 static inline int64_t mpki_offload_entries(const struct mpki_offload *o) {
@@ -130,6 +136,9 @@ void mpki_offload_trace_begin(mpki_blocks *f);
 void mpki_offload_trace_end(mpki_blocks *f);
 void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list);
 
+/** A block of the accelerator's memory, made here: a multiple of I. */
+mpk_status mpki_offload_multiple(mpki_blocks *f, double value, void **to);
+
 /* butterfly.c */
 
 /** Each listed block C := C B, B that of its frame: a product into zeroed memory, which then takes
@@ -143,6 +152,26 @@ mpk_status mpki_offload_renew(mpki_blocks *f, const mpki_batch_lists *pivots);
 /** Drop entries of the list's blocks, the solved ones of a batch. The list is shortened to those of
  *  frames that are not rejected; sets stored_blocks of these. */
 mpk_status mpki_offload_drop(mpki_blocks *f, const mpki_updates *batch, mpki_batch_lists *list);
+
+/* solves.c: the factor on the accelerator, for solves */
+
+/** Can this table's machine solve? */
+bool mpki_offload_solves_there(const mpki_blocks *f);
+/** Memory for the pivots and the vectors; then pivots of `count` frames, blocks one after the other;
+ *  then, when all pivots are there, the rest. */
+mpk_status mpki_offload_solves_make(mpki_blocks *f);
+mpk_status mpki_offload_solves_send(mpki_blocks *f, int64_t count, const int64_t *frame,
+                                    void *const values[MPKI_SENT]);
+mpk_status mpki_offload_solves_end(mpki_blocks *f);
+void mpki_offload_solves_free(mpki_blocks *f);
+
+/* apply.c: slots of mpki_block_engine */
+
+mpk_status mpki_offload_solver_make(mpk_context *ctx, const mpki_blocks *f, int threads,
+                                    int32_t columns, mpki_block_solver **s, int32_t *takes);
+void mpki_offload_solver_free(mpk_context *ctx, mpki_block_solver **s);
+mpk_status mpki_offload_apply(mpki_block_solver *s, mpk_part part, int32_t nrhs, const void *b,
+                              int64_t ldb, void *x, int64_t ldx);
 
 /* stage.c: parts of a stage */
 
@@ -180,20 +209,32 @@ mpk_status mpki_offload_border(mpki_blocks *f);
     /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \
      *  transpose. */ \
     bool mpki_##p##_offload_factor(mpki_blocks *f);                                                  \
-    /** The pivot of a frame from staging blocks from `at` on, L and D, LDU: the transpose, and    \
+    /** sent: blocks n x n for solves there; NULL: none.                                            \
+     *  The pivot of a frame from staging blocks from `at` on, L and D, LDU: the transpose, and    \
      *  B^T if `turned`, into the processor's factor: D, its inverse, M; block 0 is work space. */ \
     mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, int64_t at,              \
                                              const int32_t *perm, const int32_t *columns,            \
-                                             bool turned);                                           \
+                                             bool turned, void *const sent[MPKI_SENT]);              \
     /** Staging block `at` as a block below the diagonal, or U^T. */                                 \
     mpk_status mpki_##p##_offload_keep_block(mpki_blocks *f, int64_t block, mpki_half half,          \
                                              int64_t at);                                            \
     /** A frame of the border: M = D = I. */                                                         \
-    mpk_status mpki_##p##_offload_keep_unit(mpki_blocks *f, int32_t frame);                          \
+    mpk_status mpki_##p##_offload_keep_unit(mpki_blocks *f, int32_t frame,                           \
+                                            void *const sent[MPKI_SENT]);                            \
     /** LLT: D := I, which L has taken. */                                                           \
     void mpki_##p##_offload_take_root(mpki_blocks *f, int32_t frame);                                \
     /** Staging block 0 into the border's matrix. */                                                 \
-    void mpki_##p##_offload_to_border(mpki_blocks *f, int32_t row, int32_t col);
+    void mpki_##p##_offload_to_border(mpki_blocks *f, int32_t row, int32_t col);                     \
+    /** Right-hand sides of the problem, scaled, a row each in blocks of `rows` x n by frames, times  \
+     *  `unit`; and back: x. */                                                                      \
+    void mpki_##p##_offload_enter(const mpki_blocks *f, int rows, const void *b, int64_t ldb,        \
+                                  double unit, void *to);                                            \
+    void mpki_##p##_offload_leave(const mpki_blocks *f, int rows, const void *from, double unit,     \
+                                  void *x, int64_t ldx);                                             \
+    /** Rows of the border's frames from or to vectors by position, `columns` of them from `first`   \
+     *  on. */                                                                                       \
+    void mpki_##p##_offload_border_rows(const mpki_blocks *f, int rows, int first, int columns,      \
+                                        bool out, void *blocks, void *y);
 MPKI_OFFLOAD_VALUES(s)
 MPKI_OFFLOAD_VALUES(d)
 MPKI_OFFLOAD_VALUES(c)

@@ -141,6 +141,14 @@ mpk_status mpki_offload_take(mpki_blocks *f, void *to, void *from) {
     return status;
 }
 
+mpk_status mpki_offload_multiple(mpki_blocks *f, double value, void **to) {
+    mpk_status status = mpki_offload_block(f, to);
+    if (mpk_failed(status)) return status;
+    memset(f->offload->staging, 0, (size_t)mpki_offload_bytes(f->offload));
+    MPKI_DISPATCH(f->offload->scalar, offload_pad)(f, 0, 0, value);
+    return mpki_offload_put(f, *to, f->offload->staging);
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 /* The arrays of a list that are always there, and the bytes of their entries. */

@@ -48,15 +48,6 @@ static void exchange(struct mpki_offload *o, generation *g) {
     *g = own;
 }
 
-/* A multiple of I on the accelerator. */
-static mpk_status make_diagonal(mpki_blocks *f, double value, void **to) {
-    mpk_status status = mpki_offload_block(f, to);
-    if (mpk_failed(status)) return status;
-    memset(f->offload->staging, 0, (size_t)mpki_offload_bytes(f->offload));
-    MPKI_DISPATCH(f->offload->scalar, offload_pad)(f, 0, 0, value);
-    return mpki_offload_put(f, *to, f->offload->staging);
-}
-
 static void free_sweeper(mpki_blocks *f, sweeper *w) {
     const mpk_accelerator *a = f->offload->on->table;
     let_go(f, &w->given);
@@ -77,8 +68,8 @@ static mpk_status make_sweeper(mpki_blocks *f, sweeper *w) {
     if (!mpk_failed(status)) status = make_generation(f, &w->given, true);
     if (!mpk_failed(status)) exchange(f->offload, &w->given); /* A is what was sent */
     if (!mpk_failed(status)) status = make_generation(f, &w->fresh, true);
-    if (!mpk_failed(status)) status = make_diagonal(f, 1, &w->unit);
-    if (!mpk_failed(status)) status = make_diagonal(f, 1 / s->size, &w->start);
+    if (!mpk_failed(status)) status = mpki_offload_multiple(f, 1, &w->unit);
+    if (!mpk_failed(status)) status = mpki_offload_multiple(f, 1 / s->size, &w->start);
     return status;
 }
 
