@@ -37,11 +37,10 @@ void *kernel_memory(size_t bytes) {
     if (k == TWINS) return NULL;
     const size_t size = bytes ? bytes : 1;
     char *host = (char *)calloc(size, 1), *device = NULL;
-    if (!host || cudaMalloc(&device, size) != cudaSuccess) {
+    if (!host || cudaMalloc((void **)&device, size) != cudaSuccess) {
         free(host);
         return NULL;
     }
-    check(cudaMemset(device, 0, size));
     twins[k].host = host, twins[k].device = device, twins[k].bytes = size;
     return host;
 }
@@ -83,8 +82,8 @@ static struct lists *begin_lists(size_t bytes) {
         if (l->host) check(cudaFreeHost(l->host));
         if (l->device) check(cudaFree(l->device));
         if (!l->read) check(cudaEventCreateWithFlags(&l->read, cudaEventDisableTiming));
-        check(cudaMallocHost(&l->host, 2 * bytes));
-        check(cudaMalloc(&l->device, 2 * bytes));
+        check(cudaMallocHost((void **)&l->host, 2 * bytes));
+        check(cudaMalloc((void **)&l->device, 2 * bytes));
         l->room = 2 * bytes;
     }
     return l;
@@ -142,9 +141,12 @@ __global__ void __launch_bounds__(downdate_threads)
     }
 }
 
-#define LAUNCH(name, ...)                                                                          \
-    name##_kernel<<<(unsigned)((count + name##_groups - 1) / name##_groups), name##_threads>>>(    \
-        count, __VA_ARGS__)
+#ifndef LAUNCH
+#define LAUNCH(kernel, blocks, threads, ...) kernel<<<blocks, threads>>>(__VA_ARGS__)
+#endif
+#define RUN(name, ...)                                                                             \
+    LAUNCH(name##_kernel, (unsigned)((count + name##_groups - 1) / name##_groups), name##_threads, \
+           count, __VA_ARGS__)
 
 void run_factorize(int64_t count, double **block, double **other, double **diag, double small,
                    int32_t *trouble, double *largest) {
@@ -156,7 +158,7 @@ void run_factorize(int64_t count, double **block, double **other, double **diag,
     double *const most = (double *)(l->device + l->used);
     int32_t *const bad = (int32_t *)(most + count);
     send(l);
-    LAUNCH(factorize, x, y, d, small, bad, most);
+    RUN(factorize, x, y, d, small, bad, most);
     end_lists(l);
     find(l, largest, l->used, n * sizeof *largest);
     find(l, trouble, l->used + n * sizeof *largest, n * sizeof *trouble);
@@ -172,7 +174,7 @@ void run_solve(int64_t count, double **block, const double **tri, const double *
                        **const d = (const double **)put(l, diag, count),
                        **const o = (const double **)put(l, order, count);
     send(l);
-    LAUNCH(solve, x, t, d, o, (double *)(l->device + l->used));
+    RUN(solve, x, t, d, o, (double *)(l->device + l->used));
     end_lists(l);
     find(l, largest, l->used, n * sizeof *largest);
 }
@@ -191,6 +193,6 @@ void run_downdate(int64_t count, const int64_t *first, double **block, const dou
     memcpy(l->host + l->used, first, ends);
     l->used += ends;
     send(l);
-    LAUNCH(downdate, f, x, p, q, d);
+    RUN(downdate, f, x, p, q, d);
     end_lists(l);
 }
