@@ -32,6 +32,7 @@ static void release_work(mpki_blocks *f) {
     if (o->upper != o->block) mpki_release(ctx, o->upper);
     mpki_release(ctx, o->perm);
     mpki_release(ctx, o->columns);
+    mpki_release(ctx, o->number);
     mpki_release(ctx, o->words);
     mpki_release(ctx, o->was_final);
     mpki_release(ctx, o->turn);
@@ -39,7 +40,7 @@ static void release_work(mpki_blocks *f) {
     mpki_release(ctx, o->staging);
     o->upper = o->block;
     o->perm = o->columns = o->turn = o->scratch = NULL;
-    o->words = NULL, o->was_final = NULL, o->staging = o->state = o->minus = NULL;
+    o->words = o->number = NULL, o->was_final = NULL, o->staging = o->state = o->minus = NULL;
     o->scratches = o->staging_capacity = 0;
     mpki_batch_lists_free(ctx, &o->batch);
     mpki_batch_lists_free(ctx, &o->other);
@@ -109,6 +110,8 @@ static mpk_status grow_offload(mpki_blocks *f) {
         *at = more;
     }
     if (!o->ldu) o->upper = o->block;
+    mpki_release(f->stages->ctx, o->number); /* it is made anew, as long */
+    o->number = NULL;
     mpk_status status = MPK_OK;
     for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
         if (!a->buffers[k].of_pivot) status = make_buffers(f, k, had, count);

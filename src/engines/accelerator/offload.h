@@ -37,6 +37,8 @@ typedef struct mpki_batch_lists {
     int32_t *trouble; /* results */
     double *largest;
     int64_t count, capacity, first; /* first: of a part, its place in the whole */
+    void **to; /* downdates, all of a block one item: the blocks, */
+    int64_t *begin, targets, targets_room; /* where their items begin, how many; 0: an item each */
     bool shared;                    /* downdates: several may have one target */
     bool late; /* of frames that were accepted in earlier stages: their L may be large */
 } mpki_batch_lists;
@@ -66,6 +68,7 @@ struct mpki_offload {
     int32_t *words;                         /* m: these, on the host */
     unsigned char *was_final;               /* m: before this stage */
     int64_t capacity;                       /* length of `block` */
+    int32_t *number; /* by block, 0 each: of a batch's targets while its downdates are ordered */
     void *staging;                          /* n x n values for each block of a column */
     int64_t staging_capacity;
     void **scratch; /* dense blocks, where others rest in the accelerator's own form */
@@ -181,6 +184,11 @@ mpk_status mpki_offload_send(mpki_blocks *f);
 mpk_status mpki_offload_columns(mpki_blocks *f, const mpki_portion *portion);
 /** Several downdates of a block at once: where the machine can, unless subsets are asked for. */
 bool mpki_offload_by_atomics(const mpki_blocks *f);
+/** Else, all downdates of a block as one item: no two are at work on it. */
+bool mpki_offload_by_sums(const mpki_blocks *f);
+/** Items of a list from `begin` on are downdates of this block. */
+mpk_status mpki_offload_add_target(mpki_blocks *f, mpki_batch_lists *list, void *block,
+                                   int64_t begin);
 /** Where the accelerator judges: before it does, nothing is said of any frame; and after, wait for it,
  *  and find what it rejected. */
 mpk_status mpki_offload_forget_verdicts(mpki_blocks *f);
