@@ -11,12 +11,13 @@ static const mpki_accelerated *of(const mpk_context *ctx);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* What nobody needs once the factor is finished, but for its blocks below the diagonal. */
+/* What nobody needs once the factor is finished. */
 static void release_work(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     mpk_context *ctx = f->stages->ctx;
     const mpk_accelerator *a = o->on->table;
     const int32_t frames = f->stages->blocking->nframes;
+    mpki_offload_let_go(a, o->block, o->capacity);
     if (o->upper != o->block) mpki_offload_let_go(a, o->upper, o->capacity);
     mpki_offload_let_go(a, o->perm, frames);
     mpki_offload_let_go(a, o->columns, frames);
@@ -30,6 +31,7 @@ static void release_work(mpki_blocks *f) {
         o->buffer[k] = NULL;
     }
     if (o->upper != o->block) mpki_release(ctx, o->upper);
+    mpki_release(ctx, o->block);
     mpki_release(ctx, o->perm);
     mpki_release(ctx, o->columns);
     mpki_release(ctx, o->number);
@@ -38,7 +40,7 @@ static void release_work(mpki_blocks *f) {
     mpki_release(ctx, o->turn);
     mpki_release(ctx, o->scratch);
     mpki_release(ctx, o->staging);
-    o->upper = o->block;
+    o->upper = o->block = NULL;
     o->perm = o->columns = o->turn = o->scratch = NULL;
     o->words = o->number = NULL, o->was_final = NULL, o->staging = o->state = o->minus = NULL;
     o->scratches = o->staging_capacity = 0;
@@ -52,22 +54,8 @@ static void offload_free(mpki_blocks *f) {
     if (!o) return;
     mpki_offload_solves_free(f);
     release_work(f);
-    mpki_offload_let_go(o->on->table, o->block, o->capacity);
-    mpki_release(f->stages->ctx, o->block);
     mpki_release(f->stages->ctx, o);
     f->offload = NULL;
-}
-
-/* For solves: L below the diagonal stays. */
-static void keep_for_solves(mpki_blocks *f) {
-    struct mpki_offload *o = f->offload;
-    const mpki_ibcsr *x = &f->stages->index;
-    release_work(f);
-    for (int32_t k = 0; k < f->stages->blocking->nframes; k++) {
-        void **pivot = &o->block[mpki_offload_diagonal(x, k)];
-        mpki_offload_let_go(o->on->table, pivot, 1);
-        *pivot = NULL;
-    }
 }
 
 static void end(mpk_context *ctx, mpki_blocks **f) {
@@ -298,7 +286,7 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
 
 static mpk_status finish(mpki_blocks *f, mpki_block_counts *counts) {
     const mpk_status status = mpki_offload_finish(f, counts);
-    if (!mpk_failed(status)) (f->offload->solves ? keep_for_solves : offload_free)(f);
+    if (!mpk_failed(status)) (f->offload->solves ? release_work : offload_free)(f);
     return status;
 }
 

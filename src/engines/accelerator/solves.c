@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Solves on an accelerator, by products alone. A block has a right-hand side in each row: y^T (y^H of
- * Hermitian A) by frames. Forward, in the order of the level sets,
- *  Y_f := (B_f - sum_k Y_k L_fk^*) M_f^*,   then Z_f := Y_f D_f^-1,   and backward
- *  X_f := (Z_f - sum_j X_j L_jf) M_f;       of LDU by N and U^T
- * as the processor's engine applies a factor (cpu/block_factor/sweeps_t.c). A downdate multiplies by the
- * transpose of its last block, so those that are multiplied by themselves are there transposed. */
+ * Hermitian A) by frames. Forward
+ *  Y_f := B_f M_f^*, all at once, and in the order of the level sets Y_f -= sum_k Y_k (M_f L_fk)^*,
+ * then Z_f := Y_f D_f^-1, and backward
+ *  X_f := Z_f M_f, all at once, and X_f -= sum_j X_j (L_jf M_f);
+ * of LDU by N and U^T. It is what the processor's engine does (cpu/block_factor/sweeps_t.c) with
+ * triangles whose blocks on the diagonal are I, so that a level set is one batch. */
 #include "solves.h"
 
 #include <string.h>
@@ -32,9 +33,12 @@ void mpki_offload_solves_free(mpki_blocks *f) {
         mpki_offload_let_go(o->on->table, s->vector[k], frames);
         mpki_release(ctx, s->vector[k]);
     }
-    mpki_offload_let_go(o->on->table, s->back, f->stages->index.nblocks);
+    for (int k = 0; k < 2; k++) {
+        mpki_offload_let_go(o->on->table, s->below[k], f->stages->index.nblocks);
+        mpki_release(ctx, s->below[k]);
+    }
     mpki_offload_let_go(o->on->table, &s->unit, 1);
-    void *own[] = {s->back, s->to, s->a, s->b, s->units, s->first, s->step};
+    void *own[] = {s->to, s->a, s->b, s->units, s->first, s->step};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++) mpki_release(ctx, own[k]);
     mpki_release(ctx, s);
     o->solves = NULL;
@@ -167,7 +171,7 @@ static mpk_status list_updates(mpki_blocks *f, const int32_t *frame, int32_t cou
     const struct mpki_offload_solves *s = o->solves;
     const mpki_ibcsr *x = &f->stages->index;
     const bool sums = o->tasks && o->on->table->sums;
-    const int to = backward ? MPKI_VECTOR_SCALED : MPKI_VECTOR_GIVEN, from = backward ? MPKI_VECTOR_GIVEN : MPKI_VECTOR_HALFWAY;
+    const int vector = backward ? MPKI_VECTOR_GIVEN : MPKI_VECTOR_HALFWAY;
     mpk_status status = MPK_OK;
     bool more = true;
     for (int64_t round = 0; more && !mpk_failed(status); round++) {
@@ -179,7 +183,7 @@ static mpk_status list_updates(mpki_blocks *f, const int32_t *frame, int32_t cou
             const int64_t end = backward ? x->ptr[g + 1] : x->diagonal[g];
             int64_t found = 0;
             for (int64_t e = begin; e < end && !mpk_failed(status); e++) {
-                void *block = s->back[x->entry[e].block];
+                void *block = s->below[backward][x->entry[e].block];
                 if (!block || found++ < (sums ? 0 : round)) continue;
                 if (!sums && found > round + 1) {
                     more = true;
@@ -187,11 +191,10 @@ static mpk_status list_updates(mpki_blocks *f, const int32_t *frame, int32_t cou
                 }
                 if (!sums || found == 1) {
                     if (sums) status = add_first(f, s->items - now.at);
-                    if (!mpk_failed(status)) status = add_target(f, s->vector[to][g]);
+                    if (!mpk_failed(status)) status = add_target(f, s->vector[vector][g]);
                 }
-                if (!backward) block = o->block[x->entry[e].block];
                 if (!mpk_failed(status))
-                    status = add_item(f, s->vector[from][x->entry[e].other], block);
+                    status = add_item(f, s->vector[vector][x->entry[e].other], block);
             }
         }
         if (!mpk_failed(status)) status = end_step(f, now);
@@ -202,24 +205,23 @@ static mpk_status list_updates(mpki_blocks *f, const int32_t *frame, int32_t cou
 static mpk_status list_steps(mpki_blocks *f) {
     struct mpki_offload_solves *s = f->offload->solves;
     const mpki_levels *v = &f->stages->levels;
+    const int32_t all = v->ptr[v->count];
     mpk_status status = list_zeros(f, MPKI_VECTOR_HALFWAY);
-    for (int32_t l = 0; l < v->count && !mpk_failed(status); l++) {
-        const int32_t *frame = v->frame + v->ptr[l], count = v->ptr[l + 1] - v->ptr[l];
-        status = list_updates(f, frame, count, false);
-        if (!mpk_failed(status))
-            status = list_pivots(f, frame, count, MPKI_VECTOR_HALFWAY, MPKI_VECTOR_GIVEN, MPKI_SENT_M);
-    }
+    if (!mpk_failed(status))
+        status = list_pivots(f, v->frame, all, MPKI_VECTOR_HALFWAY, MPKI_VECTOR_GIVEN, MPKI_SENT_M);
+    for (int32_t l = 0; l < v->count && !mpk_failed(status); l++)
+        status = list_updates(f, v->frame + v->ptr[l], v->ptr[l + 1] - v->ptr[l], false);
     s->halfway = s->steps;
     if (!mpk_failed(status)) status = list_zeros(f, MPKI_VECTOR_SCALED);
     if (!mpk_failed(status))
-        status = list_pivots(f, v->frame, v->ptr[v->count], MPKI_VECTOR_SCALED, MPKI_VECTOR_HALFWAY, MPKI_SENT_D);
+        status =
+            list_pivots(f, v->frame, all, MPKI_VECTOR_SCALED, MPKI_VECTOR_HALFWAY, MPKI_SENT_D);
     if (!mpk_failed(status)) status = list_zeros(f, MPKI_VECTOR_GIVEN);
-    for (int32_t l = v->count - 1; l >= 0 && !mpk_failed(status); l--) {
-        const int32_t *frame = v->frame + v->ptr[l], count = v->ptr[l + 1] - v->ptr[l];
-        status = list_updates(f, frame, count, true);
-        if (!mpk_failed(status))
-            status = list_pivots(f, frame, count, MPKI_VECTOR_GIVEN, MPKI_VECTOR_SCALED, MPKI_SENT_BACK);
-    }
+    if (!mpk_failed(status))
+        status =
+            list_pivots(f, v->frame, all, MPKI_VECTOR_GIVEN, MPKI_VECTOR_SCALED, MPKI_SENT_BACK);
+    for (int32_t l = v->count - 1; l >= 0 && !mpk_failed(status); l--)
+        status = list_updates(f, v->frame + v->ptr[l], v->ptr[l + 1] - v->ptr[l], true);
     return status;
 }
 
@@ -243,37 +245,62 @@ mpk_status mpki_offload_sweep(const mpki_blocks *f, int kernel, int64_t count, v
                                      : table->zero_out(table->self, &batch);
 }
 
-/* Each block with entries, transposed: 0 - I (-I) L^*. */
-static mpk_status transpose_blocks(mpki_blocks *f) {
-    struct mpki_offload *o = f->offload;
-    struct mpki_offload_solves *s = o->solves;
-    const mpki_stages *stages = f->stages;
-    mpki_batch_lists *list = &o->batch; /* its pointers alone */
+/* The lists of blocks with entries, without values: block numbers. */
+static mpk_status list_below(mpki_blocks *f, mpki_batch_lists *list) {
+    const struct mpki_offload *o = f->offload;
+    const mpki_ibcsr *x = &f->stages->index;
     mpk_status status = MPK_OK;
-    s->back = MPKI_ZNEW(stages->ctx, STAGE, stages->index.nblocks, void *);
-    if (!s->back) return mpki_failed(stages->ctx);
     list->count = 0;
-    for (int64_t b = 0; b < stages->index.nblocks && !mpk_failed(status); b++) {
-        if (!stages->stored_blocks[b] || !o->upper[b]) continue;
-        status = mpki_offload_block(f, &s->back[b]);
-        if (!mpk_failed(status))
-            status = mpki_offload_add(f, list, b, mpki_col_frame(&stages->index, b),
-                                      MPKI_HALF_LOWER);
-        if (mpk_failed(status)) break;
-        const int64_t k = list->count - 1;
-        list->block[0][k] = s->back[b], list->block[1][k] = s->unit;
-        list->block[2][k] = o->upper[b], list->pivot[k] = o->minus;
+    for (int64_t b = 0; b < x->nblocks && !mpk_failed(status); b++)
+        if (f->stages->stored_blocks[b] && o->block[b])
+            status = mpki_offload_add(f, list, b, mpki_col_frame(x, b), MPKI_HALF_LOWER);
+    return status;
+}
+
+/* to[b] := -a d b^* for all listed blocks, lists of a and b as they are set. */
+static mpk_status multiply_below(mpki_blocks *f, mpki_batch_lists *list, void **to, void *d) {
+    for (int64_t k = 0; k < list->count; k++) {
+        list->block[0][k] = to[list->id[k]];
+        list->pivot[k] = d;
     }
-    if (mpk_failed(status) || list->count == 0) return status;
-    status = mpki_offload_sweep(f, MPKI_KERNEL_Z, list->count, list->block[0], NULL, NULL, NULL,
-                                NULL);
+    mpk_status status = mpki_offload_sweep(f, MPKI_KERNEL_Z, list->count, list->block[0], NULL,
+                                           NULL, NULL, NULL);
     if (!mpk_failed(status))
         status = mpki_offload_sweep(f, MPKI_KERNEL_D, list->count, list->block[0], list->block[1],
                                     list->block[2], list->pivot, NULL);
-    return mpki_offload_status(f, status, "a transpose");
+    return mpki_offload_status(f, status, "a product");
+}
+
+/* M_i L_ik and M_k^* L_ik^* of each block L_ik, of LDU N_k^* of the other half's. */
+static mpk_status make_below(mpki_blocks *f) {
+    struct mpki_offload *o = f->offload;
+    struct mpki_offload_solves *s = o->solves;
+    const mpki_ibcsr *x = &f->stages->index;
+    mpki_batch_lists *list = &o->batch; /* its pointers alone */
+    mpk_status status = list_below(f, list);
+    for (int k = 0; k < 2 && !mpk_failed(status); k++) {
+        s->below[k] = MPKI_ZNEW(f->stages->ctx, STAGE, x->nblocks, void *);
+        if (!s->below[k]) return mpki_failed(f->stages->ctx);
+        for (int64_t i = 0; i < list->count && !mpk_failed(status); i++)
+            status = mpki_offload_block(f, &s->below[k][list->id[i]]);
+    }
+    if (mpk_failed(status) || list->count == 0) return status;
+    for (int64_t k = 0; k < list->count; k++) /* L^*, where the others will be */
+        list->block[1][k] = s->unit, list->block[2][k] = o->block[list->id[k]];
+    status = multiply_below(f, list, s->below[1], o->minus);
+    for (int64_t k = 0; k < list->count; k++) {
+        list->block[1][k] = s->pivot[MPKI_SENT_M][mpki_row_frame(x, list->id[k])];
+        list->block[2][k] = s->below[1][list->id[k]];
+    }
+    if (!mpk_failed(status)) status = multiply_below(f, list, s->below[0], s->unit);
+    for (int64_t k = 0; k < list->count; k++) {
+        list->block[1][k] = s->pivot[MPKI_SENT_BACK][mpki_col_frame(x, list->id[k])];
+        list->block[2][k] = o->upper[list->id[k]];
+    }
+    return mpk_failed(status) ? status : multiply_below(f, list, s->below[1], s->unit);
 }
 
 mpk_status mpki_offload_solves_end(mpki_blocks *f) {
-    const mpk_status status = transpose_blocks(f);
+    const mpk_status status = make_below(f);
     return mpk_failed(status) ? status : list_steps(f);
 }

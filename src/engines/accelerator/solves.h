@@ -17,7 +17,8 @@ typedef struct mpki_sweep_step {
 
 struct mpki_offload_solves {
     void **pivot[MPKI_SENT];      /* by frame */
-    void **back;                  /* by block: L^*, of LDU U; NULL: it has no entries */
+    void **below[2]; /* by block (i, k), for the two sweeps: M_i L_ik; M_k^* L_ik^*, of LDU
+                        N_k^* U_ki. NULL: it has no entries */
     void **vector[MPKI_VECTORS];  /* by frame */
     void *unit;
     void **to, **a, **b, **units; /* lists of all steps */
