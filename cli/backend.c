@@ -198,7 +198,8 @@ void cli_backend_tell(const cli_args *args, const cli_backend *b) {
     fprintf(stderr, "Boundaries    %lld between stages: the machine waited %.3f ms for the host\n",
             (long long)r.boundaries, 1e3 * r.boundary_s);
     if (r.solves)
-        fprintf(stderr, "Solves        %lld right-hand sides on the machine, %lld batches, %.3f ms\n",
+        fprintf(stderr,
+                "Solves        %lld right-hand sides on the machine, %lld batches, %.3f ms\n",
                 (long long)r.solves, (long long)r.solve_calls, 1e3 * r.solve_s);
 }
 

@@ -154,8 +154,8 @@ static int go(const char *name, const char *const *words, const subject *s, int 
                (int)a.n, (int)blocks.block_rows, (long long)blocks.blocks, (int)blocks.stages,
                (long long)blocks.rejected, (long long)found.two_by_two,
                (long long)found.inertia.positive, (long long)found.inertia.negative,
-               1e-9 * found.flops, info.componentwise, info.solved, cold, repeat ? best : cold,
-               one, many);
+               1e-9 * found.flops, info.componentwise, info.solved, cold, repeat ? best : cold, one,
+               many);
         long long launches = 0;
         double queued = 0;
         for (int k = 0; k < 6; k++) {
@@ -166,8 +166,7 @@ static int go(const char *name, const char *const *words, const subject *s, int 
             printf(", \"launches\": %lld, \"queued_s\": %.6f, \"waits\": %lld, \"wait_s\": %.6f, "
                    "\"megabytes\": %.4g, \"solved_there\": %lld",
                    launches, queued, (long long)(r.waits - before.waits), r.wait_s - before.wait_s,
-                   1e-6 * (double)(r.bytes - before.bytes),
-                   (long long)(solved.solves - r.solves));
+                   1e-6 * (double)(r.bytes - before.bytes), (long long)(solved.solves - r.solves));
         printf("}\n");
     }
     fflush(stdout);

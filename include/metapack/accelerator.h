@@ -136,7 +136,8 @@ typedef struct mpk_accelerator {
     /* capabilities */
     int atomics;  /**< several items of a downdate may have one block[0] */
     int pivoting; /**< factorize permutes rows and columns, and fills perm */
-    unsigned precisions;   /**< bit s: it computes in mpk_scalar s. The kernels here are for MPK_D, `run`
+    unsigned
+        precisions; /**< bit s: it computes in mpk_scalar s. The kernels here are for MPK_D, `run`
                               for the others, too */
     int32_t largest_block; /**< n of a block, 1 .. 128 */
     int32_t only_block;    /**< the one n that it takes; 0: all up to largest_block */

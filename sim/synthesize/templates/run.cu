@@ -137,7 +137,8 @@ __global__ void __launch_bounds__(downdate_threads)
     const int64_t end = first[group + 1];
     for (int64_t e = first[group]; e < end; ++e) {
         downdate(block, a, b, diag, e - group, e + 1);
-        __syncwarp((lanes == 32 ? ~0u : (1u << lanes % 32) - 1) << threadIdx.x % 32 / lanes * lanes);
+        __syncwarp((lanes == 32 ? ~0u : (1u << lanes % 32) - 1)
+                   << threadIdx.x % 32 / lanes * lanes);
     }
 }
 
@@ -171,8 +172,8 @@ void run_solve(int64_t count, double **block, const double **tri, const double *
     struct lists *l = begin_lists(n * (4 * sizeof *block + sizeof *largest));
     double **const x = put(l, block, count);
     const double **const t = (const double **)put(l, tri, count),
-                       **const d = (const double **)put(l, diag, count),
-                       **const o = (const double **)put(l, order, count);
+                         **const d = (const double **)put(l, diag, count),
+                         **const o = (const double **)put(l, order, count);
     send(l);
     RUN(solve, x, t, d, o, (double *)(l->device + l->used));
     end_lists(l);
@@ -187,8 +188,8 @@ void run_downdate(int64_t count, const int64_t *first, double **block, const dou
     struct lists *l = begin_lists((size_t)items * 4 * sizeof *block + ends);
     double **const x = put(l, block, items);
     const double **const p = (const double **)put(l, a, items),
-                       **const q = (const double **)put(l, b, items),
-                       **const d = (const double **)put(l, diag, items);
+                         **const q = (const double **)put(l, b, items),
+                         **const d = (const double **)put(l, diag, items);
     const int64_t *const f = (const int64_t *)(l->device + l->used);
     memcpy(l->host + l->used, first, ends);
     l->used += ends;

@@ -78,8 +78,8 @@ typedef struct batch {
     update *found;
     double **to;
     const double **sent_a, **sent_b, **sent_diag;
-    int64_t *first;  /* by target, its updates among those that are sent */
-    int64_t *stamp;  /* of a block: `begin` and its number, where it is one of the batch */
+    int64_t *first; /* by target, its updates among those that are sent */
+    int64_t *stamp; /* of a block: `begin` and its number, where it is one of the batch */
     int64_t updates, targets, begin;
     char *reject;
     int last;
@@ -142,8 +142,7 @@ static void add_update(batch *t, int64_t target, double *block, const double *a,
                        const double *diag) {
     if (t->updates == MOST) run_updates(t);
     if (t->stamp[target] < t->begin) t->stamp[target] = t->begin + t->targets++;
-    t->found[t->updates++] =
-        (update){block, a, b, diag, (int32_t)(t->stamp[target] - t->begin)};
+    t->found[t->updates++] = (update){block, a, b, diag, (int32_t)(t->stamp[target] - t->begin)};
 }
 
 /* What column k does to the columns behind it. */
@@ -336,10 +335,9 @@ static int factorize(solver *s) {
                .place = get(MOST, sizeof *t.place),
                .set = get(m, sizeof *t.set),
                .reject = get(m, 1)};
-    int status = lists && t.largest && t.trouble && t.first && t.found && t.place && t.set &&
-                         t.reject
-                     ? 0
-                     : -1;
+    int status =
+        lists && t.largest && t.trouble && t.first && t.found && t.place && t.set && t.reject ? 0
+                                                                                              : -1;
     if (!status) {
         t.block = lists, t.other = lists + MOST, t.own = lists + 2 * MOST;
         t.a = (const double **)lists + 3 * MOST, t.b = (const double **)lists + 4 * MOST;

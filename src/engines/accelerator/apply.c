@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Applying a factor on blocks: the whole of it on the accelerator, where it can solve, its parts and
- * all other ways by the processor. */
+/* Applying a factor on blocks: the whole of it on the accelerator, where it can solve, its parts
+ * and all other ways by the processor. */
 #include "engines/cpu/block_factor/inverse.h"
 #include "solves.h"
 
@@ -113,14 +113,14 @@ static mpk_status through_border(const offload_solver *s, int rows) {
         MPKI_DISPATCH(scalar, offload_border_rows)(f, rows, first, some, true, s->rows, s->vectors);
         for (int k = 0; k < 3; k++)
             MPKI_DISPATCH(scalar, border_apply)(s->host, parts[k], some, s->vectors);
-        MPKI_DISPATCH(scalar, offload_border_rows)(f, rows, first, some, false, s->rows,
-                                                   s->vectors);
+        MPKI_DISPATCH(scalar, offload_border_rows)
+        (f, rows, first, some, false, s->rows, s->vectors);
     }
     return move(s, MPKI_VECTOR_HALFWAY, rows, false);
 }
 
-/* The caller's vectors in double, these in single: a power of two that brings the largest entry near
- * 1, where it is far from that. */
+/* The caller's vectors in double, these in single: a power of two that brings the largest entry
+ * near 1, where it is far from that. */
 static double unit_of(const offload_solver *s, int32_t nrhs, const void *b, int64_t ldb) {
     const mpki_stages *stages = s->bf->stages;
     const mpk_scalar scalar = stages->scalar;

@@ -112,10 +112,9 @@ static mpk_status all_pivots(mpki_blocks *f, harvest *h) {
             void *sent[MPKI_SENT];
             const int64_t one = frame;
             const bool sends = sent_at(f, h, h->some - 1, sent); /* the last place is free yet */
-            status = MPKI_DISPATCH(f->offload->scalar, offload_keep_unit)(f, frame,
-                                                                          sends ? sent : NULL);
-            if (sends && !mpk_failed(status))
-                status = mpki_offload_solves_send(f, 1, &one, sent);
+            status =
+                MPKI_DISPATCH(f->offload->scalar, offload_keep_unit)(f, frame, sends ? sent : NULL);
+            if (sends && !mpk_failed(status)) status = mpki_offload_solves_send(f, 1, &one, sent);
             continue;
         }
         h->block[h->count++] = frame;

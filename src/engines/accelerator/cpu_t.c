@@ -303,8 +303,7 @@ static void downdate(const mpk_accelerator_task *t, int64_t i, T *c) {
             const T *l = y + j * n;
             T p = t_mul(d, conj_if(t->hermitian, l[k]));
             if (right != 0) p += t_mul(right, conj_if(t->hermitian, l[k + 1]));
-            if (left != 0)
-                p += t_mul(conj_if(t->hermitian, left), conj_if(t->hermitian, l[k - 1]));
+            if (left != 0) p += t_mul(conj_if(t->hermitian, left), conj_if(t->hermitian, l[k - 1]));
             w[k * n + j] = p;
         }
     }

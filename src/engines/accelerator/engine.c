@@ -290,7 +290,7 @@ static mpk_status finish(mpki_blocks *f, mpki_block_counts *counts) {
     return status;
 }
 
-/* ---- slots, each with the machine to itself: several threads may have factors of it -------------- */
+/* ---- slots, each with the machine to itself: threads may share it ---------------------------- */
 
 static mpki_lock *lock_of(const mpki_blocks *f) {
     return f && f->offload ? &f->offload->on->lock : NULL;

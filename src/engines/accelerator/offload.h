@@ -36,14 +36,15 @@ typedef struct mpki_batch_lists {
     unsigned char *half;
     int32_t *trouble; /* results */
     double *largest;
-    int64_t count, capacity, first; /* first: of a part, its place in the whole */
-    void **to; /* downdates, all of a block one item: the blocks, */
+    int64_t count, capacity, first;        /* first: of a part, its place in the whole */
+    void **to;                             /* downdates, all of a block one item: the blocks, */
     int64_t *begin, targets, targets_room; /* where their items begin, how many; 0: an item each */
-    bool shared;                    /* downdates: several may have one target */
+    bool shared;                           /* downdates: several may have one target */
     bool late; /* of frames that were accepted in earlier stages: their L may be large */
 } mpki_batch_lists;
 
-/** A half of the factor: blocks below the diagonal; of LDU those of U^T, which are held like them. */
+/** A half of the factor: blocks below the diagonal; of LDU those of U^T, which are held like
+ *  them. */
 typedef enum mpki_half { MPKI_HALF_LOWER, MPKI_HALF_UPPER } mpki_half;
 
 /** Where the values are while a factorization runs; of struct mpki_blocks. */
@@ -69,7 +70,7 @@ struct mpki_offload {
     unsigned char *was_final;               /* m: before this stage */
     int64_t capacity;                       /* length of `block` */
     int32_t *number; /* by block, 0 each: of a batch's targets while its downdates are ordered */
-    void *staging;                          /* n x n values for each block of a column */
+    void *staging;   /* n x n values for each block of a column */
     int64_t staging_capacity;
     void **scratch; /* dense blocks, where others rest in the accelerator's own form */
     int64_t scratches;
@@ -160,8 +161,8 @@ mpk_status mpki_offload_drop(mpki_blocks *f, const mpki_updates *batch, mpki_bat
 
 /** Can this table's machine solve? */
 bool mpki_offload_solves_there(const mpki_blocks *f);
-/** Memory for the pivots and the vectors; then pivots of `count` frames, blocks one after the other;
- *  then, when all pivots are there, the rest. */
+/** Memory for the pivots and the vectors; then pivots of `count` frames, blocks one after the
+ *  other; then, when all pivots are there, the rest. */
 mpk_status mpki_offload_solves_make(mpki_blocks *f);
 mpk_status mpki_offload_solves_send(mpki_blocks *f, int64_t count, const int64_t *frame,
                                     void *const values[MPKI_SENT]);
@@ -203,45 +204,45 @@ mpk_status mpki_offload_finish(mpki_blocks *f, mpki_block_counts *counts);
 mpk_status mpki_offload_border(mpki_blocks *f);
 
 /** values_t.c: what knows the precision. Staging memory holds blocks of n x n. */
-#define MPKI_OFFLOAD_VALUES(p)                                                                       \
-    /** Entries of A into the staging memory of a frame's column, half of it; slot: by frame the   \
+#define MPKI_OFFLOAD_VALUES(p)                                                                     \
+    /** Entries of A into the staging memory of a frame's column, half of it; slot: by frame the \
      *  place of its block, or -1. */ \
-    void mpki_##p##_offload_fill(const mpki_blocks *f, int32_t frame, mpki_half half,                \
-                                 const int32_t *slot);                                               \
-    /** `padding` on the diagonal of a staging block, behind its `rows`. */                          \
-    void mpki_##p##_offload_pad(const mpki_blocks *f, int64_t slot, int rows, double padding);       \
-    bool mpki_##p##_offload_is_zero(const mpki_blocks *f, int64_t slot);                             \
-    /** Staging block 0 := -I; := B^T for w rows, the rest I. */                                     \
-    void mpki_##p##_offload_minus(const mpki_blocks *f);                                             \
-    void mpki_##p##_offload_butterfly(const mpki_blocks *f, uint64_t state, int w);                  \
-    /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its   \
+    void mpki_##p##_offload_fill(const mpki_blocks *f, int32_t frame, mpki_half half,              \
+                                 const int32_t *slot);                                             \
+    /** `padding` on the diagonal of a staging block, behind its `rows`. */                        \
+    void mpki_##p##_offload_pad(const mpki_blocks *f, int64_t slot, int rows, double padding);     \
+    bool mpki_##p##_offload_is_zero(const mpki_blocks *f, int64_t slot);                           \
+    /** Staging block 0 := -I; := B^T for w rows, the rest I. */                                   \
+    void mpki_##p##_offload_minus(const mpki_blocks *f);                                           \
+    void mpki_##p##_offload_butterfly(const mpki_blocks *f, uint64_t state, int w);                \
+    /** Factor staging block 0, replacing small pivots; false: it overflows. LDU: block 1 is its \
      *  transpose. */ \
-    bool mpki_##p##_offload_factor(mpki_blocks *f);                                                  \
-    /** sent: blocks n x n for solves there; NULL: none.                                            \
-     *  The pivot of a frame from staging blocks from `at` on, L and D, LDU: the transpose, and    \
-     *  B^T if `turned`, into the processor's factor: D, its inverse, M; block 0 is work space. */ \
-    mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, int64_t at,              \
-                                             const int32_t *perm, const int32_t *columns,            \
-                                             bool turned, void *const sent[MPKI_SENT]);              \
-    /** Staging block `at` as a block below the diagonal, or U^T. */                                 \
-    mpk_status mpki_##p##_offload_keep_block(mpki_blocks *f, int64_t block, mpki_half half,          \
-                                             int64_t at);                                            \
-    /** A frame of the border: M = D = I. */                                                         \
-    mpk_status mpki_##p##_offload_keep_unit(mpki_blocks *f, int32_t frame,                           \
-                                            void *const sent[MPKI_SENT]);                            \
-    /** LLT: D := I, which L has taken. */                                                           \
-    void mpki_##p##_offload_take_root(mpki_blocks *f, int32_t frame);                                \
-    /** Staging block 0 into the border's matrix. */                                                 \
-    void mpki_##p##_offload_to_border(mpki_blocks *f, int32_t row, int32_t col);                     \
-    /** Right-hand sides of the problem, scaled, a row each in blocks of `rows` x n by frames, times  \
-     *  `unit`; and back: x. */                                                                      \
-    void mpki_##p##_offload_enter(const mpki_blocks *f, int rows, const void *b, int64_t ldb,        \
-                                  double unit, void *to);                                            \
-    void mpki_##p##_offload_leave(const mpki_blocks *f, int rows, const void *from, double unit,     \
-                                  void *x, int64_t ldx);                                             \
-    /** Rows of the border's frames from or to vectors by position, `columns` of them from `first`   \
-     *  on. */                                                                                       \
-    void mpki_##p##_offload_border_rows(const mpki_blocks *f, int rows, int first, int columns,      \
+    bool mpki_##p##_offload_factor(mpki_blocks *f);                                                \
+    /** The pivot of a frame from staging blocks from `at` on, L and D, LDU: the transpose, and \
+     *  B^T if `turned`, into the processor's factor: D, its inverse, M; block 0 is work space. \
+     *  sent [out] blocks n x n for solves there; NULL: none. */  \
+    mpk_status mpki_##p##_offload_keep_pivot(mpki_blocks *f, int32_t frame, int64_t at,            \
+                                             const int32_t *perm, const int32_t *columns,          \
+                                             bool turned, void *const sent[MPKI_SENT]);            \
+    /** Staging block `at` as a block below the diagonal, or U^T. */                               \
+    mpk_status mpki_##p##_offload_keep_block(mpki_blocks *f, int64_t block, mpki_half half,        \
+                                             int64_t at);                                          \
+    /** A frame of the border: M = D = I. */                                                       \
+    mpk_status mpki_##p##_offload_keep_unit(mpki_blocks *f, int32_t frame,                         \
+                                            void *const sent[MPKI_SENT]);                          \
+    /** LLT: D := I, which L has taken. */                                                         \
+    void mpki_##p##_offload_take_root(mpki_blocks *f, int32_t frame);                              \
+    /** Staging block 0 into the border's matrix. */                                               \
+    void mpki_##p##_offload_to_border(mpki_blocks *f, int32_t row, int32_t col);                   \
+    /** Right-hand sides of the problem, scaled, times `unit`, a row each in blocks of \
+     *  `rows` x n by frames; and back: x. */           \
+    void mpki_##p##_offload_enter(const mpki_blocks *f, int rows, const void *b, int64_t ldb,      \
+                                  double unit, void *to);                                          \
+    void mpki_##p##_offload_leave(const mpki_blocks *f, int rows, const void *from, double unit,   \
+                                  void *x, int64_t ldx);                                           \
+    /** Rows of the border's frames from or to vectors by position, `columns` of them from \
+     *  `first` on. */       \
+    void mpki_##p##_offload_border_rows(const mpki_blocks *f, int rows, int first, int columns,    \
                                         bool out, void *blocks, void *y);
 MPKI_OFFLOAD_VALUES(s)
 MPKI_OFFLOAD_VALUES(d)

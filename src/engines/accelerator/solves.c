@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solves on an accelerator, by products alone. A block has a right-hand side in each row: y^T (y^H of
- * Hermitian A) by frames. Forward
+/* Solves on an accelerator, by products alone. A block has a right-hand side in each row: y^T (y^H
+ * of Hermitian A) by frames. Forward
  *  Y_f := B_f M_f^*, all at once, and in the order of the level sets Y_f -= sum_k Y_k (M_f L_fk)^*,
  * then Z_f := Y_f D_f^-1, and backward
  *  X_f := Z_f M_f, all at once, and X_f -= sum_j X_j (L_jf M_f);
@@ -263,8 +263,8 @@ static mpk_status multiply_below(mpki_blocks *f, mpki_batch_lists *list, void **
         list->block[0][k] = to[list->id[k]];
         list->pivot[k] = d;
     }
-    mpk_status status = mpki_offload_sweep(f, MPKI_KERNEL_Z, list->count, list->block[0], NULL,
-                                           NULL, NULL, NULL);
+    mpk_status status =
+        mpki_offload_sweep(f, MPKI_KERNEL_Z, list->count, list->block[0], NULL, NULL, NULL, NULL);
     if (!mpk_failed(status))
         status = mpki_offload_sweep(f, MPKI_KERNEL_D, list->count, list->block[0], list->block[1],
                                     list->block[2], list->pivot, NULL);

@@ -16,10 +16,10 @@ typedef struct mpki_sweep_step {
 } mpki_sweep_step;
 
 struct mpki_offload_solves {
-    void **pivot[MPKI_SENT];      /* by frame */
-    void **below[2]; /* by block (i, k), for the two sweeps: M_i L_ik; M_k^* L_ik^*, of LDU
+    void **pivot[MPKI_SENT]; /* by frame */
+    void **below[2];         /* by block (i, k), for the two sweeps: M_i L_ik; M_k^* L_ik^*, of LDU
                         N_k^* U_ki. NULL: it has no entries */
-    void **vector[MPKI_VECTORS];  /* by frame */
+    void **vector[MPKI_VECTORS]; /* by frame */
     void *unit;
     void **to, **a, **b, **units; /* lists of all steps */
     int64_t *first;
@@ -29,8 +29,8 @@ struct mpki_offload_solves {
     int64_t tos_room, items_room, units_room, firsts_room, steps_room;
 };
 
-/** A kernel on lists: to -= a pivot b^*, or to := 0; counted as one of a solve. Nothing is recorded of
- *  a failure. */
+/** A kernel on lists: to -= a pivot b^*, or to := 0; counted as one of a solve. Nothing is recorded
+ *  of a failure. */
 mpk_status mpki_offload_sweep(const mpki_blocks *f, int kernel, int64_t count, void *const *to,
                               void *const *a, void *const *b, void *const *pivot,
                               const int64_t *first);

@@ -24,7 +24,8 @@ void FN(offload_enter)(const mpki_blocks *f, int rows, const void *b, int64_t ld
             const int64_t i = k < w ? given(s, first + k, &scale) : 0;
             for (int r = 0; r < rows; r++) {
                 double re = 0, im = 0;
-                if (k < w) t_parts(s->scalar, (const char *)b + (size_t)(r * ldb) * size, i, &re, &im);
+                if (k < w)
+                    t_parts(s->scalar, (const char *)b + (size_t)(r * ldb) * size, i, &re, &im);
                 to[r * n + k] = conj_if(f->offload->hermitian,
                                         t_make((R)(re * scale * unit), (R)(im * scale * unit)));
             }

@@ -295,8 +295,7 @@ static mpk_status order_by_target(mpki_blocks *f, const mpki_updates *batch, int
         begin[*number]++;
     }
     for (int64_t k = 0; k < found; k++) begin[k + 1] += begin[k];
-    for (int64_t t = 0; t < batch->count; t++)
-        order[begin[o->number[batch->target[t]] - 1]++] = t;
+    for (int64_t t = 0; t < batch->count; t++) order[begin[o->number[batch->target[t]] - 1]++] = t;
     for (int64_t t = 0; t < batch->count; t++) o->number[batch->target[t]] = 0;
     mpki_release(ctx, begin);
     return MPK_OK;

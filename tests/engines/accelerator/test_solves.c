@@ -249,9 +249,9 @@ static void test_failures(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_stages),
-                                       cmocka_unit_test(test_elsewhere),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_failures)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers), cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

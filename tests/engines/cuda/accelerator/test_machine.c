@@ -49,8 +49,8 @@ static void test_answers(void **unused) {
                     o.block = 8;
                     o.precision = single ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE;
                     o.factor_type = (mpk_factor_type)type;
-                    if (type == MPK_TYPE_LLT && k != 2) continue;  /* the others are indefinite */
-                    if ((k + what + single + type) % (what ? 5 : 2)) continue;     /* some of each */
+                    if (type == MPK_TYPE_LLT && k != 2) continue; /* the others are indefinite */
+                    if ((k + what + single + type) % (what ? 5 : 2)) continue; /* some of each */
                     const char *spec = type == MPK_TYPE_LLT ? "helmholtz 2d 18 0" : families[k];
                     mpk_context *ctx = with_device();
                     table.atomics = what & 1;
@@ -153,7 +153,8 @@ static void test_forms(void **unused) {
 static void test_dropping(void **unused) {
     (void)unused;
     static const char *const spec[] = {"random 200 0.02", "helmholtz 2d 18 0.3",
-                                       "random 150 0.03 0.3 complex", "random 140 0.03 0.3 hermitian"};
+                                       "random 150 0.03 0.3 complex",
+                                       "random 140 0.03 0.3 hermitian"};
     for (int k = 0; k < 4; k++)
         for (int type = 0; type < 3; type++)
             for (int single = 0; single < 2; single++) {
@@ -234,8 +235,7 @@ static void test_solves(void **unused) {
         memcpy(one, x, (size_t)n * size);
         apply(ctx, &r, MPK_PART_ALL);
         assert_memory_equal(one, r.x, (size_t)n * size);
-        for (int64_t i = 0; i < n; i++)
-            scalar_store(r.a.scalar, one, i, rhs_entry(i, r.a.scalar));
+        for (int64_t i = 0; i < n; i++) scalar_store(r.a.scalar, one, i, rhs_entry(i, r.a.scalar));
         assert_int_equal(mpki_apply_make(ctx, r.fac, 1, 1, &m), MPK_OK);
         for (int part = MPK_PART_L; part <= MPK_PART_LT; part++)
             assert_int_equal(mpki_apply(&m, (mpk_part)part, 1, one, n, one, n), MPK_OK);
@@ -417,7 +417,8 @@ int main(void) {
     if (device_lacks(DEVICE_ANY)) return 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),       cmocka_unit_test(test_sweeps),
-        cmocka_unit_test(test_forms), cmocka_unit_test(test_dropping), cmocka_unit_test(test_solves), cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_forms),         cmocka_unit_test(test_dropping),
+        cmocka_unit_test(test_solves),        cmocka_unit_test(test_waits),
         cmocka_unit_test(test_without_pairs), cmocka_unit_test(test_clock),
         cmocka_unit_test(test_failures)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -392,8 +392,7 @@ mpk_status run(void *self, const mpk_accelerator_task *t) {
     job.columns = (int *const *)list.put(t->columns, lists);
     job.rows = (const int *)list.put(t->rows, numbers);
     job.frame = (const int *)list.put(t->frame, numbers);
-    job.first =
-        (const long long *)list.put(t->first, (count + 1) * (int64_t)sizeof(int64_t));
+    job.first = (const long long *)list.put(t->first, (count + 1) * (int64_t)sizeof(int64_t));
     if (t->kernel == MPK_ACCELERATOR_DROP) {
         job.limit = (const double *)list.put(t->limit, columns);
         job.keep = (const long long *)list.put(t->keep, blocks);
@@ -486,8 +485,8 @@ __global__ void half_kernel(double *const *dense, unsigned short *const *rest, i
     }
 }
 
-/** A bit for each entry that is not zero, and these; a thread has 64 entries, and counts those before
- *  them. */
+/** A bit for each entry that is not zero, and these; a thread has 64 entries, and counts those
+ *  before them. */
 __global__ void compressed_kernel(double *const *dense, unsigned long long *const *rest,
                                   int entries, int stores) {
     double *const x = dense[blockIdx.x];
@@ -506,8 +505,7 @@ __global__ void compressed_kernel(double *const *dense, unsigned long long *cons
         } else {
             for (int v = 0; v < w; ++v)
                 for (bits = mask[v]; bits; bits &= bits - 1) ++at;
-            for (int k = begin; k < end; ++k)
-                x[k] = mask[w] >> (k - begin) & 1 ? value[at++] : 0;
+            for (int k = begin; k < end; ++k) x[k] = mask[w] >> (k - begin) & 1 ? value[at++] : 0;
         }
     }
 }

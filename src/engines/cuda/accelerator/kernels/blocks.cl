@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The kernels of the accelerator interface (metapack/accelerator.h) for a GPU: blocks of N x N by rows,
- * work-item i holds row i. T is the type of the entries, R that of their moduli; COMPLEX says that these
- * differ. Pivots are taken where they stand: who was one leaves the rest, and rows and columns go to their
- * places when a block is stored. judging: verdicts go to words of frames, and items of a frame that fails
- * are passed over; else `trouble` and `largest` have what was found, by item. */
+/* The kernels of the accelerator interface (metapack/accelerator.h) for a GPU: blocks of N x N by
+ * rows, work-item i holds row i. T is the type of the entries, R that of their moduli; COMPLEX says
+ * that these differ. Pivots are taken where they stand: who was one leaves the rest, and rows and
+ * columns go to their places when a block is stored. judging: verdicts go to words of frames, and
+ * items of a frame that fails are passed over; else `trouble` and `largest` have what was found. */
 #define N WG_SIZE
 #define ME get_local_id()
 #define ITEM get_group_id()
@@ -78,7 +78,8 @@ static bool fails(__global const int *state, __global const int *frame, int whic
     return bad;
 }
 
-/* What work-items found that saw entries of L up to `most`; trouble: 0, or 1 + a row whose pivot fails. */
+/* What work-items found that saw entries of L up to `most`; trouble: 0, or 1 + a row whose
+ * pivot fails. */
 static void judge(__global int *state, __global const int *frame, __global int *trouble,
                   __global double *largest, int which, int wrong, R most, int replaced, R bound,
                   int last, int judging) {
@@ -149,9 +150,9 @@ __kernel void factorize(__global T **block, __global T **other, __global int **p
 
 /* 1x1 and 2x2 pivots by Bunch & Parlett 1971; those behind the rows of the frame as they come. */
 __kernel void factorize_pairs(__global T **block, __global int **perm, __global const int *rows,
-                              __global const int *frame, __global int *state,
-                              __global int *trouble, __global double *largest, R small, R bound,
-                              int last, int hermitian, int judging) {
+                              __global const int *frame, __global int *state, __global int *trouble,
+                              __global double *largest, R small, R bound, int last, int hermitian,
+                              int judging) {
     __local volatile T lower[N * N];
     __local volatile T u[N];
     __local volatile T v[N];
@@ -270,9 +271,8 @@ __kernel void factorize_pairs(__global T **block, __global int **perm, __global 
 /* LDU, each pivot the largest of all that is left in the rows of the frame. */
 __kernel void factorize_apart(__global T **block, __global T **other, __global int **perm,
                               __global int **columns, __global const int *rows,
-                              __global const int *frame, __global int *state,
-                              __global int *trouble, __global double *largest, R small, R bound,
-                              int last, int judging) {
+                              __global const int *frame, __global int *state, __global int *trouble,
+                              __global double *largest, R small, R bound, int last, int judging) {
     __local volatile T lower[N * N];
     __local volatile T u[N];
     __local volatile int at[N];
@@ -357,8 +357,8 @@ __kernel void factorize_apart(__global T **block, __global T **other, __global i
 /* Rows x of the block: x D L^T = row, forward. Work-item i has row i of the block, and of L and D row and
  * column i. */
 __kernel void solve(__global T **block, __global const T **pivot, __global const int *frame,
-                    __global int *state, __global int *trouble, __global double *largest, R bound, int last, int pairs,
-                    int hermitian, int judging) {
+                    __global int *state, __global int *trouble, __global double *largest, R bound,
+                    int last, int pairs, int hermitian, int judging) {
     if (!fails(state, frame, PIVOT_FAILS, judging, ITEM)) {
         T x[N];
         R most = 0;
@@ -492,8 +492,8 @@ __kernel void measure(__global const T **block, __global double *norm2) {
     norm2[ITEM * N + ME] = sum;
 }
 
-/* Entries that are not above their column's limit become 0, where `changes`, and of the others all but
- * the keep[ITEM] largest, of equals those that stand last; kept[ITEM]: how many are left. */
+/* Entries that are not above their column's limit become 0, where `changes`, and of the others all
+ * but the keep[ITEM] largest, of equals those that stand last; kept[ITEM]: how many are left. */
 __kernel void drop(__global T **block, __global const double *limit, __global const long *keep,
                    __global long *kept, int changes) {
     R size[N];

@@ -2,7 +2,8 @@
 #ifndef MPKI_CUDA_ACCELERATOR_EMITTED_CUH
 #define MPKI_CUDA_ACCELERATOR_EMITTED_CUH
 /** What stands before borgc's output of blocks.cl in a file of cmake/cuda-kernels.cmake: its kernels
- *  become functions of the device, whose shapes are known by their number in the file. MPKI_PRECISION is an mpk_scalar. */
+ *  become functions of the device, whose shapes are known by their number in the file.
+ *  MPKI_PRECISION is an mpk_scalar. */
 #include "machine.cuh"
 
 /* of the numbers that entries are made of: one, or the real and the imaginary part */

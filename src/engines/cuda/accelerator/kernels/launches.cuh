@@ -33,8 +33,8 @@ AROUND(FACTORIZE, factorize, BLOCK, (R *const *)x.a, x.perm, x.columns, FOUND, (
        (R)x.bound, x.last, x.type, x.perms, x.hermitian, x.judging)
 AROUND(PAIRS, factorize_pairs, BLOCK, x.perm, x.rows, FOUND, (R)x.small, (R)x.bound, x.last,
        x.hermitian, x.judging)
-AROUND(APART, factorize_apart, BLOCK, (R *const *)x.a, x.perm, x.columns, x.rows, FOUND,
-       (R)x.small, (R)x.bound, x.last, x.judging)
+AROUND(APART, factorize_apart, BLOCK, (R *const *)x.a, x.perm, x.columns, x.rows, FOUND, (R)x.small,
+       (R)x.bound, x.last, x.judging)
 AROUND(SOLVE, solve, BLOCK, PIVOT, FOUND, (R)x.bound, x.last, x.pairs, x.hermitian, x.judging)
 AROUND(DOWNDATE, downdate, BLOCK, A, B, PIVOT, x.frame, x.state, x.first, x.pairs, x.hermitian,
        x.judging, x.first != NULL)
