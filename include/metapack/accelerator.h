@@ -11,6 +11,7 @@
  *    no pairs            D is diagonal
  *    no judging          the host waits for the results of factorize and solve; replaces pivots itself
  *    no load and store   blocks are dense in its memory
+ *    no solves           triangular solves run on the processor
  *  It factorizes A = L D L^T (L L^T, L D U) on blocks, method ildlt. Options that it cannot honour are
  *  refused, MPK_ERR_UNSUPPORTED: pivoting is complete where factorize permutes and none where it does
  *  not, schedule is subsets, atomic with atomics, or jacobi, and device is cpu.
