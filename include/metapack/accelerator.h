@@ -198,10 +198,11 @@ typedef struct mpk_accelerator {
     /** What went wrong in the last call that failed; NULL, or a text that lives as long as the table. */
     const char *(*last_error)(void *self);
     int sums; /**< `run` takes task.first: all downdates of a block are one item's */
-    /** Exact solves with the whole factor run on the accelerator: forward and backward sweeps over its
-     *  level sets, by zero_out and downdate alone, as many right-hand sides at once as a block has
-     *  rows; batch.buffer is NULL. Parts of a factor, and solves that are sweeps or products with approximate inverses, and all
-     *  of blocks that rest in another form stay with the processor. */
+    /** Exact solves with the whole factor run on the accelerator: forward and backward sweeps over
+     *  its level sets, by zero_out and downdate alone, as many right-hand sides at once as a block
+     *  has rows; batch.buffer is NULL. The processor does the rest: parts of a factor, solves by
+     *  sweeps or by products with approximate inverses, all of blocks that rest in another form, and
+     *  where there is no memory for it. */
     int solves;
 } mpk_accelerator;
 

@@ -152,18 +152,27 @@ mpk_status mpki_offload_border(mpki_blocks *f) {
     return mpki_border_factor(f);
 }
 
+/* Where the machine has no memory for solves the processor has them. */
+static mpk_status or_without(mpki_blocks *f, mpk_status status) {
+    if (status != MPK_ERR_MEMORY) return status;
+    mpki_offload_solves_free(f);
+    mpki_clear_error(f->stages->ctx);
+    return MPK_OK;
+}
+
 mpk_status mpki_offload_finish(mpki_blocks *f, mpki_block_counts *counts) {
     const mpki_stages *s = f->stages;
     const struct mpki_offload *o = f->offload;
     harvest h = {0};
     const double began = mpki_trace_begin(s->ctx);
-    mpk_status status = mpki_offload_solves_there(f) ? mpki_offload_solves_make(f) : MPK_OK;
+    mpk_status status =
+        mpki_offload_solves_there(f) ? or_without(f, mpki_offload_solves_make(f)) : MPK_OK;
     if (!mpk_failed(status)) status = harvest_make(f, &h);
     if (!mpk_failed(status)) status = mpki_offload_room(f, 1);
     if (!mpk_failed(status)) status = all_pivots(f, &h);
     if (!mpk_failed(status)) status = all_blocks(f, &h);
     harvest_free(s->ctx, &h);
-    if (o->solves && !mpk_failed(status)) status = mpki_offload_solves_end(f);
+    if (o->solves && !mpk_failed(status)) status = or_without(f, mpki_offload_solves_end(f));
     for (int32_t k = 0; o->type == MPK_TYPE_LLT && !mpk_failed(status) && k < s->index.m; k++)
         MPKI_DISPATCH(o->scalar, offload_take_root)(f, k);
     mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "download", -1, began);

@@ -248,10 +248,51 @@ static void test_failures(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int64_t held, most_held;
+
+static mpk_status scarce_allocate(void *self, int64_t bytes, void **p) {
+    if (held >= most_held) return MPK_ERR_MEMORY;
+    held++;
+    return mpk_accelerator_cpu()->allocate(self, bytes, p);
+}
+
+static void counting_release(void *self, void *p) {
+    held--;
+    mpk_accelerator_cpu()->release(self, p);
+}
+
+/* A machine that has memory for the factorization, and not for solves: the processor solves. */
+static void test_memory(void **unused) {
+    (void)unused;
+    int here = 0, there = 0, neither = 0;
+    for (most_held = 1;; most_held += 1 + most_held / 8) {
+        const mpk_options o = of_table(SUMS, true);
+        table.allocate = scarce_allocate, table.release = counting_release;
+        mpk_context *ctx = with_table();
+        run r = go(ctx, "nlpkkt 3", &o);
+        const bool good = !mpk_failed(r.status);
+        if (good) {
+            assert_true(residual(ctx, &r) <= 1e-10);
+            there += solved(ctx) > 0, here += solved(ctx) == 0;
+        } else {
+            assert_int_equal(r.status, MPK_ERR_MEMORY);
+            neither++;
+        }
+        const bool last = good && solved(ctx);
+        end(&r);
+        mpk_context_destroy(&ctx);
+        assert_int_equal(held, 0);
+        if (last) break;
+    }
+    assert_true(neither > 0 && here > 0 && there == 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers), cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_answers),   cmocka_unit_test(test_stages),
         cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_failures)};
+        cmocka_unit_test(test_failures),  cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
