@@ -146,12 +146,14 @@ static mpk_status apply_there(const offload_solver *s, int32_t nrhs, const void 
     struct mpki_offload *o = f->offload;
     const struct mpki_offload_solves *v = o->solves;
     const double began = mpki_now_s(), unit = unit_of(s, nrhs, b, ldb);
+    mpki_asking asking = {s->ctx, STAGE, 0};
     MPKI_DISPATCH(o->scalar, offload_enter)(f, nrhs, b, ldb, unit, s->rows);
     mpk_status status = move(s, MPKI_VECTOR_GIVEN, nrhs, false);
     for (int64_t k = 0; k < v->steps && !mpk_failed(status); k++) {
         if (k == v->halfway) status = through_border(s, nrhs);
         if (!mpk_failed(status)) status = run_step(s, &v->step[k]);
-        if (!mpk_failed(status) && mpki_cancelled(s->ctx)) status = mpki_stopped(s->ctx, STAGE);
+        if (!mpk_failed(status) && mpki_asks(&asking, MPKI_ASK / 256))
+            status = mpki_stopped(s->ctx, STAGE);
     }
     if (!mpk_failed(status)) status = move(s, MPKI_VECTOR_GIVEN, nrhs, true);
     if (!mpk_failed(status))
