@@ -129,7 +129,7 @@ static int use_cuda(cli_args *args, const char *number) {
         cli_print_failure(args, status, text);
         return mpk_exit_code(status);
     }
-    set_defaults(args, table, 0);
+    set_defaults(args, table, table->largest_block < 32 ? table->largest_block : 0);
     /* several warps add to one block in an order of their own */
     if (!is_typed(args, "schedule") && args->options.deterministic == MPK_ON)
         args->options.schedule = MPK_SCHEDULE_SUBSETS;
