@@ -303,6 +303,11 @@ function(metapack_cuda_host_module)
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}
         COMMAND ${METAPACK_HOST_CXX} -shared -o ${module} ${objects} COMMENT "libmetapack_cuda_host.so" VERBATIM)
     add_custom_target(metapack_cuda_host DEPENDS ${module})
+    if(TARGET test_sim_synthesize_synthesize AND NOT METAPACK_SANITIZE) # a GPU's solvers run on it
+        add_dependencies(test_sim_synthesize_synthesize metapack_cuda_host)
+        target_compile_definitions(test_sim_synthesize_synthesize PRIVATE
+            CUDA_HOST="${host}" CUDA_HOST_OBJECT="${CMAKE_CURRENT_BINARY_DIR}/cuda/host_module.o" CUDA_HOST_CXX="${METAPACK_HOST_CXX}")
+    endif()
     file(GLOB_RECURSE tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/tests/engines/cuda tests/engines/cuda/test_*.c)
     list(REMOVE_ITEM tests module/test_module.c) # which asks for devices that are not there
     foreach(test ${tests})
@@ -317,7 +322,7 @@ function(metapack_cuda_host_module)
         add_dependencies(${name} metapack_cuda_host)
         target_compile_definitions(${name} PRIVATE METAPACK_CUDA_HOST="${module}")
     endforeach()
-    foreach(name test_cli_usage test_cli_device)
+    foreach(name test_cli_usage test_cli_accelerators)
         if(TARGET ${name})
             add_dependencies(${name} metapack_cuda_host)
             target_compile_definitions(${name} PRIVATE METAPACK_CUDA_HOST="${module}")
