@@ -20,6 +20,7 @@ struct shape {
     int n, pivoting, columns, blocks;
     const void *kernel;
     int each, bytes; /* matrices of a block; its shared memory */
+    bool taken;      /* the library's own choice */
 };
 
 #define SHAPES(p) const shape *mpki_##p##_shapes(int *count);
@@ -237,14 +238,15 @@ static void run(int letter, const shape *all, int count, long long matrices, dou
         fprintf(out,
                 "{\"letter\": \"%c\", \"n\": %d, \"pivoting\": %d, \"columns\": %d, \"blocks\": "
                 "%d, \"count\": %lld, \"ms\": %.5g, \"registers\": %d, \"local\": %d, \"warps\": "
-                "%d, \"different\": %d}\n",
+                "%d, \"different\": %d, \"taken\": %d}\n",
                 "sdcz"[letter], x.n, x.pivoting, x.columns, x.blocks, matrices, ms, about.numRegs,
-                (int)about.localSizeBytes, blocks * (int)TILE_BLOCK / 32, different);
+                (int)about.localSizeBytes, blocks * (int)TILE_BLOCK / 32, different, x.taken);
         fflush(out);
         printf("%c %2d pivoting %d columns %2d blocks %2d: %8.4f ms, %3d registers, %4d local "
-               "bytes, %2d warps, %d of 1000 differ\n",
+               "bytes, %2d warps, %d of 1000 differ%s\n",
                "sdcz"[letter], x.n, x.pivoting, x.columns, x.blocks, ms, about.numRegs,
-               (int)about.localSizeBytes, blocks * (int)TILE_BLOCK / 32, different);
+               (int)about.localSizeBytes, blocks * (int)TILE_BLOCK / 32, different,
+               x.taken ? "; taken" : "");
         fflush(stdout);
         NEED(cudaFree(pivots));
     }
