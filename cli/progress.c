@@ -47,6 +47,10 @@ static void tell_tenth(cli_progress *p, const char *stage, double fraction) {
 static int on_progress(const char *stage, double fraction, void *user) {
     cli_progress *p = user;
     if (interrupted) return 1;
+    if (p->deadline_s > 0 && cli_now_s() > p->deadline_s) {
+        p->late = true;
+        return 1;
+    }
     if (!(fraction >= 0)) fraction = 0;
     if (fraction > 1) fraction = 1;
     if (p->terminal && (p->always || cli_now_s() - p->start_s > PATIENCE_S))
@@ -54,6 +58,7 @@ static int on_progress(const char *stage, double fraction, void *user) {
     else if (!p->terminal && p->always)
         tell_tenth(p, stage, fraction);
     snprintf(p->stage, sizeof p->stage, "%s", stage);
+    p->fraction = fraction;
     return 0;
 }
 
