@@ -74,7 +74,7 @@ typedef enum doctor_graph {
     GRAPH_LAPLACIAN, /* entries off the diagonal <= 0, sums of rows 0 */
     GRAPH_GROUNDED,  /* likewise, sums of rows >= 0 */
     GRAPH_SHIFTED,   /* the same minus a positive multiple of I */
-    GRAPH_ONES       /* all entries off the diagonal are one number */
+    GRAPH_ONES       /* all nonzero entries are one number */
 } doctor_graph;
 
 /** Structure in blocks and signs. */
@@ -83,6 +83,7 @@ typedef struct doctor_form {
     int32_t m, variables; /* rows of B, of H */
     int32_t either;       /* of the m: those that could as well be variables */
     int32_t coupled;      /* rows with zero diagonal that are no constraints */
+    bool h_indefinite;    /* a variable with H_ii = 0 is coupled to another one */
     bool h_diagonal, h_constant, h_zero_rows;
     int sign;                /* of H's diagonal: 1, -1; 0: both */
     double h_alpha;          /* h_constant: H = alpha I */
@@ -107,6 +108,13 @@ typedef struct doctor_trial {
     bool better;
 } doctor_trial;
 
+/** A generated matrix that was factorized to know what this machine does. */
+typedef struct doctor_reference {
+    char spec[DOCTOR_NAME];
+    double flops, time_s;
+    int32_t fronts;
+} doctor_reference;
+
 /** What METAPACK's method auto did, and what it is worth. */
 typedef struct doctor_work {
     mpk_adaptive run;
@@ -125,12 +133,12 @@ typedef struct doctor_work {
     mpk_certificate certificate;
     mpk_null_info null;
     bool have_null;
-    int32_t structural_rank;             /* -1: not known */
-    double forward;                      /* ||x - x*||_inf / ||x*||_inf; -1: not measured */
-    double reference_flops, reference_s; /* of a matrix that was factorized to know the rate */
-    char reference[DOCTOR_NAME];
-    double predicted_s; /* -1: none */
-    bool have_dense;    /* the file is an array, which solve takes as one dense matrix */
+    int32_t structural_rank;       /* -1: not known */
+    double forward;                /* ||x - x*||_inf / ||x*||_inf; -1: not measured */
+    doctor_reference space, plane; /* by which seconds are predicted */
+    double front_s;                /* of a front, beside its flops */
+    double predicted_s;            /* -1: none */
+    bool have_dense;               /* the file is an array, which solve takes as one dense matrix */
     mpk_dense_info dense_info;
     doctor_trial trial[DOCTOR_TRIALS];
     int trials;

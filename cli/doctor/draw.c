@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A picture is W x H units; a chart leaves room for its labels. */
-enum { W = 480, H = 300, LEFT = 64, RIGHT = 12, TOP = 14, BOTTOM = 40, SHADES = 5, SIDE = 384 };
+enum { W = 480, H = 300, LEFT = 72, RIGHT = 12, TOP = 14, BOTTOM = 46, SHADES = 5, SIDE = 384 };
 
 typedef struct axes {
     FILE *out;
@@ -40,7 +40,7 @@ static void decades(const axes *a) {
         fprintf(a->out,
                 "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
                 "class=\"end\">1e%+.0f</text>\n",
-                LEFT, y_at(a, v), W - RIGHT, LEFT - 6, y_at(a, v) + 4, v);
+                LEFT, y_at(a, v), W - RIGHT, LEFT - 6, y_at(a, v) + 4, v + 0.0);
     }
     fprintf(a->out, "<path class=\"axis\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP, H - BOTTOM,
             W - RIGHT);
@@ -93,14 +93,14 @@ static void draw_patterns(const doctor_facts *d, FILE *out) {
     const doctor_pictures *p = &d->pictures;
     char note[256], n[DOCTOR_NAME], k[DOCTOR_NAME];
     snprintf(note, sizeof note,
-             "%s nonzero entries of %s rows, as they stand; a darker cell is fuller.",
+             "Rows as they stand: %s nonzero entries, %s rows; a darker cell is fuller.",
              doctor_count(k, (double)d->look.nonzeros), doctor_count(n, d->a.n));
     draw_pattern(out, "Pattern of A", note, d->a.n, p->cells, p->before);
     if (!p->have_after) return;
     if (p->have_tree)
         snprintf(note, sizeof note,
-                 "Above the diagonal A in the order of the analysis (%s), below it L, with %s "
-                 "entries as predicted.",
+                 "Above the diagonal A in the order of the analysis (%s), below it L; entries "
+                 "predicted in L: %s.",
                  mpk_ordering_name(d->work.analysis.ordering),
                  doctor_count(k, (double)d->work.analysis.factor_nnz));
     else
@@ -134,8 +134,8 @@ static void draw_fronts(const doctor_facts *d, FILE *out) {
     end(out,
         (snprintf(note, sizeof note,
                   "Rows of the largest front at each place: work goes with the cube of it. The "
-                  "tree is %d fronts high and has %d of them.",
-                  d->work.analysis.tree_height, d->work.analysis.supernodes),
+                  "tree has %d fronts, and its height is %d.",
+                  d->work.analysis.supernodes, d->work.analysis.tree_height),
          note));
 }
 
@@ -224,7 +224,7 @@ static void draw_spectrum(const doctor_facts *d, FILE *out) {
         const double y = H - BOTTOM - g / 4.0 * (H - BOTTOM - TOP);
         fprintf(out,
                 "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" class=\"end\">"
-                "%.2g %%</text>\n",
+                "%.3g %%</text>\n",
                 LEFT, y, W - RIGHT, LEFT - 6, y + 4, 100 * most * g / 4);
     }
     for (int sign = 0; sign < 2; sign++) {
@@ -239,11 +239,13 @@ static void draw_spectrum(const doctor_facts *d, FILE *out) {
         fprintf(out, "\"/>\n");
     }
     fprintf(out, "<path class=\"axis\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP, H - BOTTOM, W - RIGHT);
-    if (from < 0 && to > 0)
-        fprintf(out,
-                "<path class=\"zero\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" class=\"mid\">0"
-                "</text>\n",
-                x_at(-from / span), TOP, H - BOTTOM, x_at(-from / span), H - BOTTOM + 18);
+    if (from < 0 && to > 0) {
+        const double zero = (-from / span * (CELLS - 1) + 0.5) / CELLS;
+        fprintf(out, "<path class=\"zero\" d=\"M%.1f %dV%d\"/>\n", x_at(zero), TOP, H - BOTTOM);
+        if (zero > 0.2 && zero < 0.8) /* else it meets the labels of the ends */
+            fprintf(out, "<text x=\"%.1f\" y=\"%d\" class=\"mid\">0</text>\n", x_at(zero),
+                    H - BOTTOM + 18);
+    }
     snprintf(first, sizeof first, "%.2g", low);
     snprintf(last, sizeof last, "%.2g", high);
     below(out, first, "eigenvalue, logarithmic away from zero", last);

@@ -41,8 +41,8 @@ static void find_rank(const doctor_facts *d, doctor_findings *f) {
                    d->look.repeated_of + 1);
     if (w->have_null && w->null.dimension > 0)
         doctor_say(f, SECTION_HARD, FINDING_BAD, "kernel",
-                   "%s vector%s v with A v = 0 up to rounding %s found, by a relative change of "
-                   "A's entries of %.1e: A is singular to working precision%s.",
+                   "%s vector%s v with A v = 0 %s found, up to changes of A's entries by %.1e of "
+                   "themselves: A is singular to working precision%s.",
                    doctor_count(a, w->null.dimension), plural(w->null.dimension),
                    w->null.dimension == 1 ? "was" : "were", w->null.eta,
                    w->null.certified ? ", and its kernel has no other dimension (certified)" : "");
@@ -187,18 +187,18 @@ static void find_cost(const doctor_facts *d, doctor_findings *f) {
     char x[DOCTOR_NAME], y[DOCTOR_NAME], z[DOCTOR_NAME], t[DOCTOR_NAME];
     if (a->n > 0 && w->direct)
         doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted",
-                   "Predicted by the analysis: %s, %s entries in L, %s held and %s at most; the "
-                   "largest front has %d rows.",
+                   "Predicted by the analysis: %s, %s entr%s in L, %s held and %s at most; the "
+                   "largest front has %d row%s.",
                    doctor_si(x, a->factor_flops, "flop"), doctor_count(y, (double)a->factor_nnz),
-                   doctor_si(z, (double)a->factor_bytes, "B"),
-                   doctor_si(t, (double)a->peak_bytes, "B"), a->max_front);
+                   a->factor_nnz == 1 ? "y" : "ies", doctor_si(z, (double)a->factor_bytes, "B"),
+                   doctor_si(t, (double)a->peak_bytes, "B"), a->max_front, plural(a->max_front));
     if (w->predicted_s >= 0)
         doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted-seconds",
-                   "That is about %s at the %s that another matrix (%s, %s) reached here a moment "
-                   "ago.",
+                   "That is about %s: its flops at the %s that another matrix (%s) reached here a "
+                   "moment ago, and %s for each of %d fronts, as they took in a third one (%s).",
                    doctor_time(x, w->predicted_s),
-                   doctor_si(y, w->reference_flops / fmax(w->reference_s, 1e-9), "flop/s"),
-                   w->reference, doctor_si(z, w->reference_flops, "flop"));
+                   doctor_si(y, w->space.flops / fmax(w->space.time_s, 1e-9), "flop/s"),
+                   w->space.spec, doctor_time(z, w->front_s), a->supernodes, w->plane.spec);
     if (w->estimate.engine && w->estimate.time_s > 0)
         doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted-device",
                    "On %s: %s and %s of its memory, as the library predicts.", w->estimate.engine,
@@ -241,10 +241,39 @@ static void find_inertia(const doctor_facts *d, doctor_findings *f) {
                    a, b, c);
 }
 
-static void find_solution(const doctor_facts *d, doctor_findings *f) {
+/* How far the computed solution is from the known one, and how far it may be from any. */
+static void find_forward(const doctor_facts *d, doctor_findings *f) {
+    static const double GOOD = 1e-6;
     const doctor_work *w = &d->work;
     const mpk_solve_info *s = &w->run.solve;
     const double eps = d->a.scalar == MPK_S || d->a.scalar == MPK_C ? FLT_EPSILON : DBL_EPSILON;
+    const double bound = 2 * s->condition * fmax(s->normwise, eps);
+    if (w->status == MPK_SINGULAR || w->null.dimension > 0 || w->factor.inertia.zero > 0)
+        doctor_say(f, SECTION_WORTH, FINDING_CARE, "forward",
+                   "Forward error: %.1e by the known solution. Where A is singular that says "
+                   "nothing: the solution is one of many, and no bound holds.",
+                   w->forward);
+    else if (!(s->condition > 0))
+        doctor_say(f, SECTION_WORTH, FINDING_NOTE, "forward",
+                   "Forward error: %.1e by the known solution; the condition was not estimated.",
+                   w->forward);
+    else if (!(bound < 1))
+        doctor_say(f, SECTION_WORTH, FINDING_BAD, "forward",
+                   "Forward error: %.1e by the known solution; with a condition of %.1e, an "
+                   "estimate, no digit is sure.",
+                   w->forward, s->condition);
+    else
+        doctor_say(f, SECTION_WORTH,
+                   bound < GOOD && w->forward <= bound ? FINDING_GOOD : FINDING_CARE, "forward",
+                   "Forward error: %.1e by the known solution; twice the condition times the "
+                   "backward error, or rounding, is %.1e (condition %.1e, an estimate)%s.",
+                   w->forward, bound, s->condition,
+                   w->forward <= bound ? "" : "; it is larger, so the estimate is too low");
+}
+
+static void find_solution(const doctor_facts *d, doctor_findings *f) {
+    const doctor_work *w = &d->work;
+    const mpk_solve_info *s = &w->run.solve;
     const bool good = w->status == MPK_OK;
     if (!w->solved) {
         doctor_say(f, SECTION_WORTH, FINDING_CARE, "not-solved",
@@ -257,21 +286,7 @@ static void find_solution(const doctor_facts *d, doctor_findings *f) {
                s->componentwise, s->normwise, s->unrefined, mpk_status_name(w->status));
     if (!good && w->message[0])
         doctor_say(f, SECTION_WORTH, FINDING_CARE, "said", "What the solver says: %s.", w->message);
-    const double bound = 2 * s->condition * fmax(s->normwise, eps);
-    if (s->condition > 0 && bound < 1)
-        doctor_say(f, SECTION_WORTH, FINDING_GOOD, "forward",
-                   "Forward error: %.1e by the known solution; condition times backward error "
-                   "bounds it by about %.1e (condition %.1e, an estimate).",
-                   w->forward, bound, s->condition);
-    else if (s->condition > 0)
-        doctor_say(f, SECTION_WORTH, FINDING_BAD, "forward",
-                   "Forward error: %.1e by the known solution; with a condition of %.1e, an "
-                   "estimate, no digit is sure.",
-                   w->forward, s->condition);
-    else
-        doctor_say(f, SECTION_WORTH, FINDING_NOTE, "forward",
-                   "Forward error: %.1e by the known solution; the condition was not estimated.",
-                   w->forward);
+    find_forward(d, f);
 }
 
 static void find_numerical_rank(const doctor_facts *d, doctor_findings *f) {

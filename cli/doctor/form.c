@@ -14,7 +14,7 @@ typedef struct split {
     char *part;       /* n */
     double *diagonal; /* n: real parts */
     int32_t *queue;   /* n */
-    int32_t zero, positive, negative, either, coupled;
+    int32_t zero, positive, negative, either, coupled, torn;
 } split;
 
 static bool is_linked(const split *s, int32_t i, char part) {
@@ -56,7 +56,7 @@ static void orient(split *s, int32_t count) {
         linked[c] = linked[c] || is_linked(s, i, VARIABLE);
     }
     int mine = linked[1] ? 1 : 0;
-    if (linked[0] && linked[1]) mine = size[1] > size[0];
+    if (linked[0] && linked[1]) mine = size[1] > size[0], s->torn++;
     if (!linked[0] && !linked[1])
         mine = size[1] > 0 && place[1] / size[1] > place[0] / (size[0] > 0 ? size[0] : 1);
     if (!linked[0] && !linked[1]) s->either += size[mine];
@@ -176,6 +176,7 @@ static void find_shape(split *s, doctor_form *f) {
     }
     f->either = s->either;
     f->coupled = s->coupled;
+    f->h_indefinite = s->torn > 0;
     look_at_h(s, f);
     look_at_parts(s, f);
     look_at_b(s, f);
@@ -201,7 +202,7 @@ static void find_graph(const doctor_rows *r, const double *diagonal, doctor_form
             if (r->col[e] == i) continue;
             if (beside++ == 0) one = v;
             falling = falling && v < 0;
-            ones = ones && v == one;
+            ones = ones && v == one && (diagonal[i] == 0 || diagonal[i] == one);
             sum[i] += v;
             all += fabs(v);
         }

@@ -98,9 +98,10 @@ static void write_work(const doctor_facts *d, FILE *out) {
                 (long long)w->analysis.factor_bytes, (long long)w->analysis.peak_bytes);
         if (w->predicted_s >= 0) {
             real(out, "time_s", w->predicted_s);
-            text(out, "reference", w->reference);
-            real(out, "reference_flops", w->reference_flops);
-            real(out, "reference_s", w->reference_s);
+            text(out, "space", w->space.spec);
+            real(out, "flop_rate", w->space.flops / w->space.time_s);
+            text(out, "plane", w->plane.spec);
+            real(out, "front_s", w->front_s);
         }
         fprintf(out, " }");
     }

@@ -43,13 +43,14 @@ bool doctor_has_inertia(const doctor_facts *d) {
 
 /* A form in blocks alone shows little: any two uncoupled rows with zero diagonal have it. What the
  * inertia says of [H B'; B 0] with m constraints: H is definite on B's kernel if and only if no more
- * than m eigenvalues have the other sign. Where more have, m must be a good part of the rows. Of
+ * than m eigenvalues have the other sign. Where more have, or nobody knows, m must be a good part of
+ * the rows, and no variable without a diagonal coupled to another one, as in no semidefinite H. Of
  * [H B'; B -D] at least m have it, and no more if and only if H + B' D^-1 B is semidefinite. */
 static bool is_saddle(const doctor_facts *d) {
     const doctor_form *f = &d->form;
     const mpk_inertia *in = &d->work.factor.inertia;
     if (f->shape != SHAPE_SADDLE && f->shape != SHAPE_BORDERED) return false;
-    const bool many = f->m >= 0.1 * d->a.n;
+    const bool many = f->m >= 0.1 * d->a.n && !f->h_indefinite;
     if (!doctor_has_inertia(d)) return f->shape == SHAPE_SADDLE && many;
     const int64_t other = f->sign < 0 ? in->positive : in->negative;
     if (f->shape == SHAPE_BORDERED) return f->sign != 0 && other == f->m;
@@ -151,6 +152,8 @@ static void tell_general(const doctor_facts *d, doctor_findings *f) {
         name(f, "skew-symmetric", "skew-symmetric: A' = -A");
     else if (m->hermitian == 0)
         name(f, "hermitian", "Hermitian, taken for general");
+    else if (m->relative == 0)
+        name(f, "nearly-symmetric", "symmetric in its values, but taken for general");
     else if (m->relative <= 1e-6)
         name(f, "nearly-symmetric", "nearly symmetric: ||A - A'|| is %.1e of ||A||", m->relative);
     else if (m->hermitian >= 0 && m->hermitian <= 1e-6)
@@ -245,7 +248,7 @@ static void tell_form(const doctor_facts *d, doctor_findings *f) {
              d->look.diagonal_zero == d->a.n
                  ? "the adjacency matrix of a graph: all entries are one number, beside a diagonal "
                    "of zeros"
-                 : "a pattern: all entries beside the diagonal are one number");
+                 : "a pattern: all nonzero entries are one number");
     } else if (inertia) {
         tell_by_inertia(d, f);
     } else {
@@ -264,9 +267,10 @@ void doctor_find_kind(const doctor_facts *d, doctor_findings *f) {
     static const char *const laws[] = {"symmetric", "Hermitian", "not symmetric"};
     char n[DOCTOR_NAME], nnz[DOCTOR_NAME], k[DOCTOR_NAME];
     doctor_say(f, SECTION_WHAT, FINDING_NOTE, "size",
-               "%s rows, %s nonzero entries in all, %s, %s: %.3g in a row, %d in the longest (row "
+               "%s row%s, %s nonzero entr%s in all, %s, %s: %.3g in a row, %d in the longest (row "
                "%d).",
-               doctor_count(n, d->a.n), doctor_count(nnz, (double)d->look.nonzeros),
+               doctor_count(n, d->a.n), d->a.n == 1 ? "" : "s",
+               doctor_count(nnz, (double)d->look.nonzeros), d->look.nonzeros == 1 ? "y" : "ies",
                scalars[d->a.scalar], laws[d->a.symmetry], (double)d->look.nonzeros / d->a.n,
                d->look.longest, d->look.longest_row + 1);
     if (d->look.explicit_zeros > 0)

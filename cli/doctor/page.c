@@ -2,6 +2,7 @@
 /* Findings and pictures as one page: no script, nothing loaded, light and dark. */
 #include "doctor.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const char style[] =
@@ -31,7 +32,7 @@ static const char style[] =
     "border-radius:8px}\n"
     "figcaption{font-weight:600;margin-bottom:8px}\n"
     "svg{display:block;width:100%;height:auto}\n"
-    "svg text{fill:var(--soft);font:13px system-ui,sans-serif}\n"
+    "svg text{fill:var(--soft);font:17px system-ui,sans-serif}\n"
     "svg .end{text-anchor:end}svg .mid{text-anchor:middle}\n"
     ".frame{fill:var(--back);stroke:var(--line)}\n"
     ".grid{stroke:var(--line);fill:none}.axis{stroke:var(--soft);fill:none}\n"
@@ -46,7 +47,7 @@ static const char style[] =
     "th,td{padding:4px 14px 4px 0;text-align:right;border-bottom:1px solid var(--line);"
     "white-space:nowrap}th:first-child,td:first-child{text-align:left}\n"
     "footer{margin-top:32px;color:var(--soft);font-size:.9rem}\n"
-    "@media (max-width:480px){main{padding:16px 12px 32px}svg text{font-size:15px}}\n"
+    "@media (max-width:480px){main{padding:16px 12px 32px}}\n"
     "@media print{figure{break-inside:avoid}}\n";
 
 static void escape(FILE *out, const char *text, int bytes) {
@@ -67,14 +68,18 @@ static void escape(FILE *out, const char *text, int bytes) {
 /* Words with a hyphen, as 1e-10 and --ordering, stay whole. */
 static void escaped(FILE *out, const char *text) {
     enum { SHORT = 24 };
-    while (*text) {
+    for (const char *start = text; *text;) {
         const int length = (int)strcspn(text, " ");
         const bool whole = length < SHORT && memchr(text, '-', (size_t)length);
         if (whole) fputs("<span class=\"w\">", out);
         escape(out, text, length);
         if (whole) fputs("</span>", out);
         text += length;
-        if (*text) fputc(*text++, out);
+        if (!*text) break;
+        const bool inside =
+            text > start && isdigit((unsigned char)text[-1]) && strspn(text + 1, "0123456789") == 3;
+        fputs(inside ? "&nbsp;" : " ", out); /* 12 500 is one number */
+        text++;
     }
 }
 

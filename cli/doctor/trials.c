@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double SHORT_S = 1e-3; /* a gain below is none */
+static const double SHORT_S = 2e-3; /* what takes less is fast enough */
 static const double GAIN = 0.75;    /* of the time, at most, to be worth a word */
 static const double FEWER = 0.9;    /* and of the flops, or half of the bytes */
 static const double BYTES = 0.7;
@@ -15,12 +15,16 @@ typedef struct choice {
     const char *key, *word;
 } choice;
 
+static int times_of(const doctor *d) {
+    return d->facts.work.factorize_s < 0.3 ? 3 : 1;
+}
+
+/* The least times of a few runs and of those before. */
 static void measure(doctor *d, const mpk_analysis *an, const mpk_options *o, const void *known,
                     const void *b, void *x, doctor_trial *t) {
-    enum { MOST_TIMES = 3 };
     const int32_t n = d->facts.a.n;
-    const int times = d->facts.work.factorize_s < 0.3 ? MOST_TIMES : 1;
-    t->factorize_s = t->solve_s = HUGE_VAL;
+    const int times = times_of(d);
+    if (t->factorize_s == 0) t->factorize_s = t->solve_s = HUGE_VAL;
     for (int k = 0; k < times; k++) {
         mpk_factor *fac = NULL;
         mpk_factor_info f;
@@ -61,43 +65,62 @@ static bool is_same(const doctor *d, const choice *c) {
            d->facts.a.scalar == MPK_C || w->run.options.device != MPK_ON_CPU;
 }
 
+/* One choice. What seems better is measured again, in turns with what auto takes. */
+static mpk_status try_one(doctor *d, const choice *c, const void *known, const void *b, void *x,
+                          doctor_trial *t) {
+    enum { TURNS = 4 };
+    doctor_work *w = &d->facts.work;
+    mpk_analysis *an = NULL;
+    mpk_options o = d->args->options, base = w->run.options;
+    o.method = MPK_METHOD_LDLT;
+    base.condition = MPK_OFF;
+    mpk_status status = mpk_options_set(d->ctx, &o, c->key, c->word);
+    if (!mpk_failed(status)) status = mpk_analyse(d->ctx, d->problem, &o, &an);
+    if (!mpk_failed(status)) {
+        measure(d, an, &o, known, b, x, t);
+        status = t->status;
+    }
+    for (int k = 0; k < TURNS && !mpk_failed(status) && is_better(t, &w->trial[0]); k++) {
+        measure(d, w->run.analysis, &base, known, b, x, &w->trial[0]);
+        measure(d, an, &o, known, b, x, t);
+        status = t->status < 0 ? t->status : w->trial[0].status;
+    }
+    mpk_analysis_destroy(&an);
+    snprintf(t->name, sizeof t->name, "--%s %s", c->key, c->word);
+    t->better = !mpk_failed(status) && is_better(t, &w->trial[0]);
+    return status;
+}
+
 mpk_status doctor_try(doctor *d, const void *known, const void *b, void *x) {
     static const choice choices[] = {
         {"ordering", "amd"}, {"ordering", "nd"},  {"ordering", "metis"},  {"ordering", "scotch"},
         {"matching", "on"},  {"matching", "off"}, {"precision", "single"}};
     doctor_work *w = &d->facts.work;
     if (!w->solved || !w->direct || !w->have_factor) return MPK_OK;
-    const double once_s = w->analyse_s + 3 * (w->factorize_s + w->solve_s);
-    if (!doctor_has_time(d, 6 * once_s)) {
+    const double once_s = w->analyse_s + times_of(d) * (w->factorize_s + w->solve_s);
+    if (!doctor_has_time(d, 3 * once_s)) {
         doctor_leave_out(d, "trials of other options");
         return MPK_OK;
     }
     const double start_s = cli_now_s();
     mpk_options o = w->run.options;
     o.condition = MPK_OFF;
-    mpk_status status = MPK_OK;
-    measure(d, w->run.analysis, &o, known, b, x, &w->trial[w->trials++]);
+    measure(d, w->run.analysis, &o, known, b, x, &w->trial[0]);
+    mpk_status status = w->trial[w->trials++].status;
     for (size_t k = 0; k < sizeof choices / sizeof *choices && w->trials < DOCTOR_TRIALS; k++) {
-        if (is_same(d, &choices[k]) || !doctor_has_time(d, 2 * once_s)) continue;
-        mpk_analysis *an = NULL;
-        o = d->args->options;
-        o.method = MPK_METHOD_LDLT;
-        doctor_trial *t = &w->trial[w->trials];
-        if (mpk_failed(mpk_options_set(d->ctx, &o, choices[k].key, choices[k].word))) continue;
-        status = mpk_analyse(d->ctx, d->problem, &o, &an);
-        if (!mpk_failed(status)) measure(d, an, &o, known, b, x, t);
-        mpk_analysis_destroy(&an);
-        if (status == MPK_ERR_CANCELLED || t->status == MPK_ERR_CANCELLED) {
-            status = MPK_ERR_CANCELLED;
+        if (status == MPK_ERR_CANCELLED) break;
+        if (is_same(d, &choices[k])) continue;
+        if (!doctor_has_time(d, 2 * once_s)) {
+            doctor_leave_out(d, "trials of %s %s and what comes after it", choices[k].key,
+                             choices[k].word);
             break;
         }
-        if (mpk_failed(status) || mpk_failed(t->status)) { /* not built, or it does not fit */
+        doctor_trial *t = &w->trial[w->trials];
+        status = try_one(d, &choices[k], known, b, x, t);
+        if (mpk_failed(status)) /* not built, or it does not fit, or the time is over */
             *t = (doctor_trial){.name = ""};
-            continue;
-        }
-        snprintf(t->name, sizeof t->name, "--%s %s", choices[k].key, choices[k].word);
-        t->better = is_better(t, &w->trial[0]);
-        w->trials++;
+        else
+            w->trials++;
     }
     doctor_phase_add(d, "trials of other options", cli_now_s() - start_s);
     return status == MPK_ERR_CANCELLED && !d->progress->late ? status : MPK_OK;

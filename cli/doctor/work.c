@@ -136,23 +136,26 @@ static mpk_status find_structural_rank(doctor *d) {
 
 /* ---- prediction ------------------------------------------------------------------------------ */
 
-/* A grid in space with as many flops as the matrix, or the largest that is quickly done. */
-static mpk_status measure_rate(doctor *d, const char *spec, double *flops, double *time_s) {
-    enum { TIMES = 2 };
+/* The least time of a few factorizations of a generated matrix. */
+static mpk_status measure_rate(doctor *d, doctor_reference *r) {
+    enum { TIMES = 3 };
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
     mpk_factor *fac = NULL;
-    mpk_factor_info info = {.time_s = HUGE_VAL};
+    mpk_analysis_info ahead;
+    mpk_factor_info info;
     mpk_options o = d->args->options;
     o.method = MPK_METHOD_LDLT;
-    mpk_status status = mpk_problem_generate(d->ctx, spec, 1, &problem);
+    mpk_status status = mpk_problem_generate(d->ctx, r->spec, 1, &problem);
     if (!mpk_failed(status)) status = mpk_analyse(d->ctx, problem, &o, &an);
-    *time_s = HUGE_VAL;
+    mpk_analysis_info_get(an, &ahead);
+    r->time_s = HUGE_VAL;
     for (int k = 0; k < TIMES && !mpk_failed(status); k++) {
         status = mpk_factorize(d->ctx, an, NULL, &o, &fac);
         mpk_factor_info_get(fac, &info);
-        *time_s = fmin(*time_s, info.time_s);
-        *flops = info.flops;
+        r->time_s = fmin(r->time_s, info.time_s);
+        r->flops = info.flops;
+        r->fronts = ahead.supernodes;
     }
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
@@ -160,32 +163,41 @@ static mpk_status measure_rate(doctor *d, const char *spec, double *flops, doubl
     return status;
 }
 
+/* Seconds = flops / rate + fronts x overhead: the rate is that of a grid in space with about as many
+ * flops, or the largest that is quickly done; the overhead is what a grid in the plane, whose fronts
+ * are small, takes beside that. */
 static mpk_status predict(doctor *d) {
     static const struct {
         int side;
         double flops;
     } grids[] = {{6, 3e5}, {9, 3e6}, {13, 3e7}, {18, 2e8}, {24, 1e9}};
+    enum { PLANE = 60 };
     doctor_work *w = &d->facts.work;
+    doctor_reference *space = &w->space, *plane = &w->plane;
     if (w->analysis.n == 0 || !w->direct || !(w->analysis.factor_flops > 0)) return MPK_OK;
     if (w->run.options.device != MPK_ON_CPU && w->run.analysis)
         (void)mpk_factor_estimate(d->ctx, w->run.analysis, &w->run.options, &w->estimate);
     int k = 0;
     while (k < 4 && grids[k].flops < w->analysis.factor_flops) k++;
-    const char *more = d->facts.a.symmetry == MPK_GENERAL ? ""
-                       : d->facts.a.scalar >= MPK_C       ? " damping=0.1"
-                                                          : "";
-    if (d->facts.a.symmetry == MPK_GENERAL)
-        snprintf(w->reference, sizeof w->reference, "convection %d 3d", grids[k].side);
-    else
-        snprintf(w->reference, sizeof w->reference, "helmholtz 3d %d%s", grids[k].side, more);
+    if (d->facts.a.symmetry == MPK_GENERAL) {
+        snprintf(space->spec, sizeof space->spec, "convection %d 3d", grids[k].side);
+        snprintf(plane->spec, sizeof plane->spec, "convection %d", PLANE);
+    } else {
+        const char *more = d->facts.a.scalar >= MPK_C ? " damping=0.1" : "";
+        snprintf(space->spec, sizeof space->spec, "helmholtz 3d %d%s", grids[k].side, more);
+        snprintf(plane->spec, sizeof plane->spec, "helmholtz 2d %d%s", PLANE, more);
+    }
     d->progress->deadline_s = 0; /* it is short, and worth most where the time is over */
     const double start_s = cli_now_s();
-    const mpk_status status = measure_rate(d, w->reference, &w->reference_flops, &w->reference_s);
+    mpk_status status = measure_rate(d, space);
+    if (!mpk_failed(status)) status = measure_rate(d, plane);
     d->progress->deadline_s = d->deadline_s;
     doctor_phase_add(d, "rate of this machine", cli_now_s() - start_s);
     if (status == MPK_ERR_CANCELLED) return status;
-    if (!mpk_failed(status) && w->reference_flops > 0)
-        w->predicted_s = w->analysis.factor_flops / w->reference_flops * w->reference_s;
+    if (mpk_failed(status) || !(space->time_s > 0) || plane->fronts < 1) return MPK_OK;
+    const double flop_s = space->time_s / space->flops;
+    w->front_s = fmax(plane->time_s - plane->flops * flop_s, 0) / plane->fronts;
+    w->predicted_s = w->analysis.factor_flops * flop_s + w->analysis.supernodes * w->front_s;
     return MPK_OK;
 }
 
