@@ -31,7 +31,7 @@ const char *doctor_si(char *out, double x, const char *unit) {
 
 const char *doctor_time(char *out, double time_s) {
     if (time_s < 9.995e-4)
-        snprintf(out, DOCTOR_NAME, "%.3g µs", time_s * 1e6);
+        snprintf(out, DOCTOR_NAME, "%.3g us", time_s * 1e6);
     else if (time_s < 0.9995)
         snprintf(out, DOCTOR_NAME, "%.3g ms", time_s * 1e3);
     else
