@@ -57,6 +57,7 @@ typedef struct doctor_mirror {
     double largest;         /* |a_ij - a_ji|, largest */
     int32_t row, column;    /* where */
     double there, mirrored; /* moduli of the two */
+    double tolerance;       /* --symmetry-tolerance that takes it for symmetric */
     double relative;        /* ||A - A'||_F / ||A||_F */
     double skew;            /* ||A + A'||_F / ||A||_F */
     double hermitian;       /* ||A - A^H||_F / ||A||_F; -1: real */

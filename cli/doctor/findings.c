@@ -160,11 +160,13 @@ static void find_way(const doctor_facts *d, doctor_findings *f) {
                    plural(w->factor.threads));
     for (int k = 0; k < w->run.attempts && !w->direct; k++) {
         const mpk_attempt *t = &w->run.attempt[k];
+        char outcome[DOCTOR_NAME] = "no solution";
+        if (isfinite(t->residual))
+            snprintf(outcome, sizeof outcome, "%d iterations to a residual of %.1e", t->iterations,
+                     t->residual);
         doctor_say(f, SECTION_WAY, FINDING_NOTE, "attempt",
-                   "Attempt %d: level of fill %d, threshold %.0e: %d iterations to a residual of "
-                   "%.1e, in %.3g s (%s).",
-                   k + 1, t->level, t->drop_tolerance, t->iterations, t->residual, t->time_s,
-                   mpk_status_name(t->status));
+                   "Attempt %d: level of fill %d, threshold %.0e: %s, in %.3g s (%s).", k + 1,
+                   t->level, t->drop_tolerance, outcome, t->time_s, mpk_status_name(t->status));
     }
     if (w->solved) {
         list_options(d, options, sizeof options);

@@ -138,6 +138,25 @@ static void entry(const doctor_rows *r, int32_t i, int32_t j, double *re, double
     *im = r->im ? r->im[low] : 0;
 }
 
+/* The largest |a_ij - a_ji| over the largest entry of rows i and j. */
+static double tolerance_of(const doctor_rows *r) {
+    double worst = 0;
+    double *norm = calloc((size_t)r->n + 1, sizeof *norm);
+    for (int32_t i = 0; norm && i < r->n; i++)
+        for (int64_t e = r->ptr[i]; e < r->ptr[i + 1]; e++)
+            norm[i] = fmax(norm[i], doctor_modulus(r, e));
+    for (int32_t i = 0; norm && i < r->n; i++)
+        for (int64_t e = r->ptr[i]; e < r->ptr[i + 1]; e++) {
+            double re, im;
+            entry(r, r->col[e], i, &re, &im);
+            const double d = hypot(r->re[e] - re, (r->im ? r->im[e] : 0) - im);
+            worst = fmax(worst, d / fmax(norm[i], norm[r->col[e]]));
+        }
+    worst = norm ? worst : HUGE_VAL;
+    free(norm);
+    return worst;
+}
+
 /* Sums of squares over the largest entry, so that none overflows. */
 mpk_status doctor_mirror_get(const mpk_problem_view *a, const doctor_rows *r, doctor_mirror *m) {
     double largest = 0, all = 0, apart = 0, skew = 0, hermitian = 0;
@@ -167,6 +186,7 @@ mpk_status doctor_mirror_get(const mpk_problem_view *a, const doctor_rows *r, do
                 m->there = hypot(x, y), m->mirrored = hypot(re, im);
             }
         }
+    m->tolerance = tolerance_of(r);
     m->relative = sqrt(apart / all);
     m->skew = sqrt(skew / all);
     if (r->im) m->hermitian = sqrt(hermitian / all);

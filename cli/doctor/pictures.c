@@ -27,6 +27,22 @@ static void add_matrix(const doctor *d, double (*grid)[DOCTOR_GRID], const int32
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
+/* The first position of a cell: where cell_of() begins to give it. */
+static int32_t cell_begins(const doctor_pictures *p, int32_t n, int32_t cell) {
+    return (int32_t)(((int64_t)cell * n + p->cells - 1) / p->cells);
+}
+
+/* A row of L with entries in columns from .. to - 1. */
+static void add_run(doctor_pictures *p, int32_t n, int32_t row, int32_t from, int32_t to) {
+    double *cells = p->after[cell_of(p, n, row)];
+    while (from < to) {
+        const int32_t cell = cell_of(p, n, from), next = cell_begins(p, n, cell + 1);
+        const int32_t until = next < to ? next : to;
+        cells[cell] += until - from;
+        from = until;
+    }
+}
+
 /* L below the diagonal, by supernodes, and the fronts along the order. */
 static void add_tree(doctor_pictures *p, const mpk_tree *t) {
     for (int32_t s = 0; s < t->supernodes; s++) {
@@ -35,12 +51,9 @@ static void add_tree(doctor_pictures *p, const mpk_tree *t) {
         const double front = (double)(to - from) + (double)below;
         for (int b = bin_of(p, t->n, from); b <= bin_of(p, t->n, to - 1); b++)
             p->front[b] = fmax(p->front[b], front);
-        for (int32_t k = from; k < to; k++)
-            for (int32_t i = k; i < to; i++) p->after[cell_of(p, t->n, i)][cell_of(p, t->n, k)]++;
-        for (int64_t e = t->row_first[s]; e < t->row_first[s + 1]; e++) {
-            const int32_t row = cell_of(p, t->n, t->row[e]);
-            for (int32_t k = from; k < to; k++) p->after[row][cell_of(p, t->n, k)]++;
-        }
+        for (int32_t i = from; i < to; i++) add_run(p, t->n, i, from, i + 1);
+        for (int64_t e = t->row_first[s]; e < t->row_first[s + 1]; e++)
+            add_run(p, t->n, t->row[e], from, to);
     }
     p->have_tree = t->supernodes > 0;
 }

@@ -170,15 +170,19 @@ static mpk_status predict(doctor *d) {
     static const struct {
         int side;
         double flops;
-    } grids[] = {{6, 3e5}, {9, 3e6}, {13, 3e7}, {18, 2e8}, {24, 1e9}};
-    enum { PLANE = 60 };
+    } grids[] = {{6, 3e5}, {9, 3e6}, {13, 3e7}, {18, 2e8}, {24, 1e9}, {32, 5e9}, {40, 2e10}};
+    enum { PLANE = 60, MOST = sizeof grids / sizeof *grids - 1 };
+    static const double PACE = 5e8; /* flops for each second that there is: a part of it */
     doctor_work *w = &d->facts.work;
     doctor_reference *space = &w->space, *plane = &w->plane;
     if (w->analysis.n == 0 || !w->direct || !(w->analysis.factor_flops > 0)) return MPK_OK;
     if (w->run.options.device != MPK_ON_CPU && w->run.analysis)
         (void)mpk_factor_estimate(d->ctx, w->run.analysis, &w->run.options, &w->estimate);
     int k = 0;
-    while (k < 4 && grids[k].flops < w->analysis.factor_flops) k++;
+    while (k < MOST && grids[k].flops < w->analysis.factor_flops &&
+           grids[k + 1].flops < PACE * d->facts.seconds)
+        k++;
+    if (k == MOST && (d->facts.a.symmetry == MPK_GENERAL || d->facts.a.scalar >= MPK_C)) k--;
     if (d->facts.a.symmetry == MPK_GENERAL) {
         snprintf(space->spec, sizeof space->spec, "convection %d 3d", grids[k].side);
         snprintf(plane->spec, sizeof plane->spec, "convection %d", PLANE);
