@@ -196,8 +196,8 @@ static void find_cost(const doctor_facts *d, doctor_findings *f) {
                    doctor_si(t, (double)a->peak_bytes, "B"), a->max_front, plural(a->max_front));
     if (w->predicted_s >= 0)
         doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted-seconds",
-                   "That is about %s: its flops at the %s that another matrix (%s) reached here a "
-                   "moment ago, and %s for each of %d fronts, as they took in a third one (%s).",
+                   "That is about %s: the flops at %s, which %s just reached here, and %s for each "
+                   "of %d fronts, as in %s.",
                    doctor_time(x, w->predicted_s),
                    doctor_si(y, w->space.flops / fmax(w->space.time_s, 1e-9), "flop/s"),
                    w->space.spec, doctor_time(z, w->front_s), a->supernodes, w->plane.spec);

@@ -154,9 +154,9 @@ static void tell_general(const doctor_facts *d, doctor_findings *f) {
         name(f, "hermitian", "Hermitian, taken for general");
     else if (m->relative == 0)
         name(f, "nearly-symmetric", "symmetric in its values, but taken for general");
-    else if (m->relative <= 1e-6)
+    else if (m->relative <= 1e-3)
         name(f, "nearly-symmetric", "nearly symmetric: ||A - A'|| is %.1e of ||A||", m->relative);
-    else if (m->hermitian >= 0 && m->hermitian <= 1e-6)
+    else if (m->hermitian >= 0 && m->hermitian <= 1e-3)
         name(f, "nearly-hermitian", "nearly Hermitian: ||A - A^H|| is %.1e of ||A||", m->hermitian);
     else
         name(f, "general", "not symmetric: ||A - A'|| is %.2g of ||A||", m->relative);

@@ -53,6 +53,7 @@ static void laplacians(void **state) {
     assert_has(o.out, "a constant on each of its 2 components");
     assert_has(o.out, "\"components\": 2");
     assert_has(o.out, "\"kernel_vectors\": 2");
+    assert_has(o.out, "the solution is one of many, and no bound holds");
     generated("helmholtz 2d 8 shift=0", "grounded-laplacian");
     generated("helmholtz 2d 8 0.3", "shifted-laplacian");
     assert_has(o.out, "a Laplacian minus 0.3 I");
@@ -83,6 +84,12 @@ static void other_types(void **state) {
              0);
     assert_has(o.out, "\"kind\": \"general\"");
     assert_has(o.out, "\"pairs\": 2, \"differ\": 2, \"alone\": 1, \"largest\": 2");
+    diagnose("%%MatrixMarket matrix coordinate real general\n"
+             "2 2 4\n1 1 4\n2 2 5\n1 2 1\n2 1 1.0001\n",
+             0);
+    assert_has(o.out, "\"kind\": \"nearly-symmetric\"");
+    assert_has(o.out, "between row 1, column 2 (modulus 1) and its mirror image (1)");
+    assert_has(o.out, "--symmetry-tolerance 2.2e-05");
     diagnose("%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 3\n1 2 -3\n", 0);
     assert_has(o.out, "\"kind\": \"skew-symmetric\"");
     diagnose("%%MatrixMarket matrix coordinate complex hermitian\n"
