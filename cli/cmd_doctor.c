@@ -99,7 +99,9 @@ static int tell(const doctor *d) {
 /* The exit code of what was found: that of the solve, as of metapack solve. */
 static int outcome(const doctor *d) {
     const doctor_work *w = &d->facts.work;
-    return w->out_of_time ? 0 : mpk_exit_code(w->status);
+    if (w->out_of_time) return 0;
+    if (mpk_failed(w->status)) fprintf(stderr, "metapack doctor: %s\n", w->message);
+    return mpk_exit_code(w->status);
 }
 
 static int run(doctor *d) {

@@ -77,7 +77,7 @@ static void find_pattern(const doctor_facts *d, doctor_findings *f) {
                    "%s of %s diagonal entries are zero: none of them can be a pivot at first, so "
                    "rows must be paired, and there is no Cholesky factor.",
                    doctor_count(a, k->diagonal_zero), doctor_count(b, d->a.n));
-    if (k->dense_rows > 0)
+    if (k->dense_rows > 0 && k->dense_rows < d->a.n / 2) /* else all of it is dense */
         doctor_say(
             f, SECTION_HARD, FINDING_CARE, "dense-rows",
             "%s row%s %s more than 10 sqrt(n) = %.0f entries, the median %d: each fills what "

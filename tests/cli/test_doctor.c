@@ -147,6 +147,9 @@ static void refused(void **state) {
     RUN(&o, NULL, "doctor", "--generate", "nlpkkt 4", "-o", "p.png");
     assert_code(&o, 1);
     assert_has(o.err, "a page is written as .html");
+    RUN(&o, NULL, "doctor", "--generate", "nlpkkt 12", "--memory-limit", "100K", "-q");
+    assert_code(&o, 6);
+    assert_has(o.err, "metapack doctor: ");
     RUN(&o, NULL, "doctor", "nowhere.mtx", "--json");
     assert_code(&o, 2);
     assert_true(json_valid(o.out));
