@@ -3,6 +3,7 @@
 #include "doctor.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 bool doctor_has_time(const doctor *d, double wanted_s) {
     return cli_now_s() + wanted_s < d->deadline_s;
@@ -15,11 +16,26 @@ void doctor_phase_add(doctor *d, const char *name, double time_s) {
     f->phase[f->phases++].time_s = time_s;
 }
 
-void doctor_leave_out(doctor *d, const char *format, ...) {
+static void leave_out(doctor *d, const char *why, const char *format, va_list list) {
     doctor_facts *f = &d->facts;
-    va_list list;
     if (f->left == DOCTOR_PHASES) return;
+    char *text = f->left_out[f->left++];
+    const int used = vsnprintf(text, sizeof f->left_out[0] - 64, format, list);
+    if (used >= 0) snprintf(text + strlen(text), 64, "%s", why);
+}
+
+void doctor_leave_out(doctor *d, const char *format, ...) {
+    va_list list;
     va_start(list, format);
-    vsnprintf(f->left_out[f->left++], sizeof f->left_out[0], format, list);
+    leave_out(d, "", format, list);
+    va_end(list);
+}
+
+void doctor_no_time(doctor *d, const char *format, ...) {
+    char why[64];
+    va_list list;
+    snprintf(why, sizeof why, ": --seconds allows more than %g", d->facts.seconds);
+    va_start(list, format);
+    leave_out(d, why, format, list);
     va_end(list);
 }

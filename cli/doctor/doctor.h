@@ -259,7 +259,9 @@ mpk_status doctor_pictures_take(doctor *d);
 /** Is there time for so many seconds more? */
 bool doctor_has_time(const doctor *d, double wanted_s);
 void doctor_phase_add(doctor *d, const char *name, double time_s);
+/** Note what was not done, and why; no_time: that --seconds would allow it. */
 void doctor_leave_out(doctor *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void doctor_no_time(doctor *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- findings and writers -------------------------------------------------------------------- */
 

@@ -49,9 +49,12 @@ static void find_rank(const doctor_facts *d, doctor_findings *f) {
     else if (w->have_factor && w->direct && w->factor.inertia.zero > 0)
         doctor_say(
             f, SECTION_HARD, w->factor.rank == MPK_RANK_NUMERICAL ? FINDING_BAD : FINDING_CARE,
-            "zero-pivots", "%s pivot%s %s zero: A is singular or nearly so.",
+            "zero-pivots", "%s pivot%s %s zero up to rounding in the scaled matrix%s.",
             doctor_count(a, (double)w->factor.inertia.zero), plural((double)w->factor.inertia.zero),
-            w->factor.inertia.zero == 1 ? "is" : "are");
+            w->factor.inertia.zero == 1 ? "is" : "are",
+            w->factor.rank == MPK_RANK_NUMERICAL    ? ", and a vector shows that A is singular"
+            : w->factor.rank == MPK_RANK_STRUCTURAL ? ""
+                                                    : "; no vector shows that A is singular");
 }
 
 static void find_sizes(const doctor_facts *d, doctor_findings *f) {
@@ -72,7 +75,7 @@ static void find_pattern(const doctor_facts *d, doctor_findings *f) {
     const doctor_look *k = &d->look;
     const doctor_work *w = &d->work;
     char a[DOCTOR_NAME], b[DOCTOR_NAME];
-    if (k->diagonal_zero > k->zero_rows)
+    if (k->diagonal_zero > k->zero_rows && d->a.symmetry != MPK_GENERAL)
         doctor_say(f, SECTION_HARD, FINDING_CARE, "zero-diagonal",
                    "%s of %s diagonal entries are zero: none of them can be a pivot at first, so "
                    "rows must be paired, and there is no Cholesky factor.",
@@ -348,6 +351,5 @@ void doctor_find_rest(const doctor_facts *d, doctor_findings *f) {
     find_solution(d, f);
     find_tried(d, f);
     for (int k = 0; k < d->left; k++)
-        doctor_say(f, SECTION_LEFT, FINDING_CARE, "left-out",
-                   "Left out, for want of time (%g s): %s.", d->seconds, d->left_out[k]);
+        doctor_say(f, SECTION_LEFT, FINDING_CARE, "left-out", "Left out: %s.", d->left_out[k]);
 }

@@ -133,7 +133,7 @@ mpk_status doctor_try(doctor *d, const void *known, const void *b, void *x) {
     if (!w->solved || !w->direct || !w->have_factor) return MPK_OK;
     const double once_s = w->analyse_s + times_of(d) * (w->factorize_s + w->solve_s);
     if (!doctor_has_time(d, 3 * once_s)) {
-        doctor_leave_out(d, "trials of other options");
+        doctor_no_time(d, "trials of other options");
         return MPK_OK;
     }
     const double start_s = cli_now_s();
@@ -145,8 +145,8 @@ mpk_status doctor_try(doctor *d, const void *known, const void *b, void *x) {
         if (status == MPK_ERR_CANCELLED) break;
         if (is_same(d, &choices[k])) continue;
         if (!doctor_has_time(d, 2 * once_s)) {
-            doctor_leave_out(d, "trials of %s %s and what comes after it", choices[k].key,
-                             choices[k].word);
+            doctor_no_time(d, "trials of %s %s and what comes after it", choices[k].key,
+                           choices[k].word);
             break;
         }
         doctor_trial *t = &w->trial[w->trials];

@@ -50,10 +50,10 @@ static mpk_status solve_auto(doctor *d, const void *known, const void *b, void *
                      fmax(rest_s, 0));
     if (w->solved) w->forward = doctor_forward(d, known, x);
     if (w->out_of_time)
-        doctor_leave_out(d,
-                         "the factorization and all that comes of it: the time was over in stage "
-                         "'%s', %.0f %% of it done",
-                         w->stopped_in, 100 * w->stopped_at);
+        doctor_no_time(d,
+                       "the factorization and all that comes of it (the time was over in stage "
+                       "'%s', %.0f %% of it done)",
+                       w->stopped_in, 100 * w->stopped_at);
     return w->out_of_time || w->status != MPK_ERR_CANCELLED ? MPK_OK : w->status;
 }
 
@@ -68,7 +68,7 @@ static mpk_status certify(doctor *d) {
     doctor_work *w = &d->facts.work;
     if (!w->have_factor || !w->direct || !has_inertia(d)) return MPK_OK;
     if (!doctor_has_time(d, 20 * w->solve_s)) {
-        doctor_leave_out(d, "the certificate of the inertia");
+        doctor_no_time(d, "the certificate of the inertia");
         return MPK_OK;
     }
     const double start_s = cli_now_s();
@@ -90,9 +90,15 @@ static mpk_status find_kernel(doctor *d) {
     if (!w->have_factor || !w->direct || !doubtful || w->factor.inertia.certified) return MPK_OK;
     double wanted = (double)w->factor.inertia.zero + MORE;
     if (wanted > d->facts.a.n) wanted = d->facts.a.n;
-    if (wanted > MOST || wanted * (double)d->facts.a.n > MOST_NUMBERS ||
-        !doctor_has_time(d, 4 * wanted * w->solve_s)) {
-        doctor_leave_out(d, "the vectors of the kernel (about %.0f of them)", wanted);
+    if (wanted > MOST || wanted * (double)d->facts.a.n > MOST_NUMBERS) {
+        doctor_leave_out(d,
+                         "some %.0f vectors of the kernel, which are many for %d rows: metapack "
+                         "inertia -o has them",
+                         wanted, d->facts.a.n);
+        return MPK_OK;
+    }
+    if (!doctor_has_time(d, 4 * wanted * w->solve_s)) {
+        doctor_no_time(d, "some %.0f vectors of the kernel", wanted);
         return MPK_OK;
     }
     const int32_t n = d->facts.a.n;
@@ -116,7 +122,7 @@ static mpk_status find_structural_rank(doctor *d) {
         w->structural_rank = d->facts.a.n;
     if (w->structural_rank >= 0) return MPK_OK;
     if (!doctor_has_time(d, 2 * w->analyse_s)) {
-        doctor_leave_out(d, "the rank of the pattern");
+        doctor_no_time(d, "the rank of the pattern");
         return MPK_OK;
     }
     mpk_options o = d->args->options;
