@@ -151,7 +151,7 @@ static void compare_inertia(const dense *d) {
 
 static void counts(void **state) {
     (void)state;
-    enum { TIMES = 40 };
+    enum { TIMES = 30 };
     uint64_t random = 47;
     for (int k = 0; k < TIMES; k++) {
         const bool symmetric = k % 3 != 0;
