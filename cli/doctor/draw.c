@@ -63,23 +63,35 @@ static axes fit(FILE *out, double least, double most) {
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
+/* Rows that a cell stands for. */
+static double rows_of(int32_t n, int32_t cells, int32_t cell) {
+    const int64_t first = ((int64_t)cell * n + cells - 1) / cells;
+    const int64_t next = ((int64_t)(cell + 1) * n + cells - 1) / cells;
+    return (double)(next - first);
+}
+
+/* 0: empty. One entry is seen, however large n is. */
+static int shade_of(int32_t n, int32_t cells, const double (*grid)[DOCTOR_GRID], int32_t i,
+                    int32_t j) {
+    const double share = grid[i][j] / (rows_of(n, cells, i) * rows_of(n, cells, j));
+    if (!(share > 0)) return 0;
+    const int shade = 1 + (int)(SHADES - 1 + log10(fmin(share, 1)) * 1.25);
+    return shade < 1 ? 1 : shade;
+}
+
 /* Cells as one path for each shade: the darker, the fuller. */
 static void draw_pattern(FILE *out, const char *title, const char *note, int32_t n, int32_t cells,
                          const double (*grid)[DOCTOR_GRID]) {
     const double side = (double)SIDE / cells;
-    const double full = ((double)n / cells) * ((double)n / cells);
     begin(out, title, SIDE, SIDE, title);
     fprintf(out, "<rect class=\"frame\" width=\"%d\" height=\"%d\"/>\n", SIDE, SIDE);
     for (int shade = 1; shade <= SHADES; shade++) {
         fprintf(out, "<path class=\"cell s%d\" d=\"", shade);
         for (int32_t i = 0; i < cells; i++)
             for (int32_t j = 0; j < cells; j++) {
-                const double share = grid[i][j] / full; /* one entry is seen, however large n is */
-                int mine = share > 0 ? 1 + (int)(SHADES - 1 + log10(fmin(share, 1)) * 1.25) : 0;
-                if (share > 0 && mine < 1) mine = 1;
-                if (mine != shade) continue;
+                if (shade_of(n, cells, grid, i, j) != shade) continue;
                 int32_t to = j + 1; /* a run of one shade */
-                while (to < cells && grid[i][to] == grid[i][j]) to++;
+                while (to < cells && shade_of(n, cells, grid, i, to) == shade) to++;
                 fprintf(out, "M%.4g %.4gh%.4gv%.4gh-%.4gz", j * side, i * side, (to - j) * side,
                         side, (to - j) * side);
                 j = to - 1;
@@ -134,8 +146,9 @@ static void draw_fronts(const doctor_facts *d, FILE *out) {
     end(out,
         (snprintf(note, sizeof note,
                   "Rows of the largest front at each place: work goes with the cube of it. The "
-                  "tree has %d fronts, and its height is %d.",
-                  d->work.analysis.supernodes, d->work.analysis.tree_height),
+                  "tree has %d front%s, and its height is %d.",
+                  d->work.analysis.supernodes, d->work.analysis.supernodes == 1 ? "" : "s",
+                  d->work.analysis.tree_height),
          note));
 }
 

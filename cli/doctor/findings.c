@@ -200,10 +200,11 @@ static void find_cost(const doctor_facts *d, doctor_findings *f) {
     if (w->predicted_s >= 0)
         doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted-seconds",
                    "That is about %s: the flops at %s, which %s just reached here, and %s for each "
-                   "of %d fronts, as in %s.",
+                   "of %d front%s, as in %s.",
                    doctor_time(x, w->predicted_s),
                    doctor_si(y, w->space.flops / fmax(w->space.time_s, 1e-9), "flop/s"),
-                   w->space.spec, doctor_time(z, w->front_s), a->supernodes, w->plane.spec);
+                   w->space.spec, doctor_time(z, w->front_s), a->supernodes, plural(a->supernodes),
+                   w->plane.spec);
     if (w->estimate.engine && w->estimate.time_s > 0)
         doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted-device",
                    "On %s: %s and %s of its memory, as the library predicts.", w->estimate.engine,

@@ -287,9 +287,11 @@ void doctor_find_kind(const doctor_facts *d, doctor_findings *f) {
                    d->asymmetry.rough ? ", which is more than rounding leaves" : "");
     tell_form(d, f);
     if (d->look.components > 1)
-        doctor_say(f, SECTION_WHAT, FINDING_GOOD, "components",
-                   "It falls into %s parts without an entry between them; the largest has %s rows, "
-                   "and %s %s a single row.",
-                   doctor_count(k, d->look.components), doctor_count(n, d->look.size[0]),
-                   doctor_count(nnz, d->look.single), d->look.single == 1 ? "is" : "are");
+        doctor_say(
+            f, SECTION_WHAT, FINDING_GOOD, "components",
+            "It falls into %s parts without an entry between them; the largest has %s row%s, "
+            "and %s %s a single row.",
+            doctor_count(k, d->look.components), doctor_count(n, d->look.size[0]),
+            d->look.size[0] == 1 ? "" : "s", doctor_count(nnz, d->look.single),
+            d->look.single == 1 ? "is" : "are");
 }
