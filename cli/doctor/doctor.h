@@ -39,7 +39,6 @@ typedef struct doctor_look {
     int32_t bandwidth;
     int32_t diagonal_zero, diagonal_positive, diagonal_negative; /* real parts */
     double least, most;                                          /* moduli of nonzero entries */
-    int32_t most_row, most_column;
     double least_row, most_row_norm; /* largest moduli of nonzero rows: least, most */
     int32_t least_row_at, most_row_at;
     double spread;          /* log10 of their ratio */
@@ -85,7 +84,7 @@ typedef struct doctor_form {
     int32_t either;       /* of the m: those that could as well be variables */
     int32_t coupled;      /* rows with zero diagonal that are no constraints */
     bool h_indefinite;    /* a variable with H_ii = 0 is coupled to another one */
-    bool h_diagonal, h_constant, h_zero_rows;
+    bool h_diagonal, h_constant;
     int sign;                /* of H's diagonal: 1, -1; 0: both */
     double h_alpha;          /* h_constant: H = alpha I */
     double h_least, h_most;  /* moduli of H's nonzero diagonal */
@@ -130,7 +129,6 @@ typedef struct doctor_work {
     bool have_factor, direct;
     mpk_estimate estimate; /* engine NULL: no device was asked for */
     char engine[DOCTOR_NAME];
-    bool certified_asked;
     mpk_certificate certificate;
     mpk_null_info null;
     bool have_null;

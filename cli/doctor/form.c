@@ -103,7 +103,6 @@ static void look_at_h(const split *s, doctor_form *f) {
         plus = plus || d > 0;
         minus = minus || d < 0;
         f->h_diagonal = f->h_diagonal && !beside;
-        f->h_zero_rows = f->h_zero_rows || (d == 0 && !beside);
         if (f->variables == 1) f->h_alpha = d;
         f->h_constant = f->h_constant && d == f->h_alpha && !beside;
         if (d != 0) f->h_least = fmin(f->h_least, fabs(d)), f->h_most = fmax(f->h_most, fabs(d));

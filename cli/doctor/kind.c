@@ -286,6 +286,10 @@ void doctor_find_kind(const doctor_facts *d, doctor_findings *f) {
                    doctor_count(k, (double)d->asymmetry.pairs), d->asymmetry.apart,
                    d->asymmetry.rough ? ", which is more than rounding leaves" : "");
     tell_form(d, f);
+    if (d->look.dominant_rows == d->a.n && !d->form.is_diagonal)
+        doctor_say(
+            f, SECTION_WHAT, FINDING_GOOD, "dominant",
+            "It is diagonally dominant: no row has more beside its diagonal entry than that.");
     if (d->look.components > 1)
         doctor_say(
             f, SECTION_WHAT, FINDING_GOOD, "components",

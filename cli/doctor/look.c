@@ -74,7 +74,7 @@ static void look_at_row(const doctor_rows *r, int32_t i, doctor_look *k) {
         const int32_t apart = abs(r->col[e] - i);
         if (apart > k->bandwidth) k->bandwidth = apart;
         if (v < k->least) k->least = v;
-        if (v > k->most) k->most = v, k->most_row = i, k->most_column = r->col[e];
+        if (v > k->most) k->most = v;
         if (r->col[e] == i)
             diagonal = v, signed_diagonal = r->re[e];
         else

@@ -74,7 +74,6 @@ static mpk_status certify(doctor *d) {
     const double start_s = cli_now_s();
     const mpk_status status = mpk_certify(d->ctx, w->run.factor, &w->certificate);
     note_stop(d, status);
-    w->certified_asked = !mpk_failed(status);
     mpk_factor_info_get(w->run.factor, &w->factor);
     doctor_phase_add(d, "certificate", cli_now_s() - start_s);
     return status == MPK_ERR_CANCELLED && !w->out_of_time ? status : MPK_OK;

@@ -144,13 +144,15 @@ static void version_and_banner(void **state) {
 static void references_in_order(void **state) {
     (void)state;
     static char page[1 << 16];
-    static const char *const pages[] = {
-        "metapack.1",           "metapack-solve.1",     "metapack-analyse.1",
-        "metapack-inertia.1",   "metapack-info.1",      "metapack-generate.1",
-        "metapack-inverse.1",   "metapack-stats.1",     "metapack-convert.1",
-        "metapack-bench.1",     "metapack-devices.1",   "metapack.3",
-        "metapack-ipopt-env.1", "metapack-petsc-env.1", "metapack-accelerators.1",
-        "metapack-synthesize.1"};
+    static const char *const pages[] = {"metapack.1",           "metapack-solve.1",
+                                        "metapack-analyse.1",   "metapack-inertia.1",
+                                        "metapack-info.1",      "metapack-generate.1",
+                                        "metapack-inverse.1",   "metapack-doctor.1",
+                                        "metapack-stats.1",     "metapack-convert.1",
+                                        "metapack-bench.1",     "metapack-devices.1",
+                                        "metapack.3",           "metapack-ipopt-env.1",
+                                        "metapack-petsc-env.1", "metapack-accelerators.1",
+                                        "metapack-synthesize.1"};
     for (size_t k = 0; k < sizeof pages / sizeof *pages; k++) {
         char path[512], last[80] = "";
         snprintf(path, sizeof path, METAPACK_DATA "/../man/%s", pages[k]);
