@@ -261,6 +261,20 @@ static void tell_form(const doctor_facts *d, doctor_findings *f) {
     }
 }
 
+/* Sylvester's law for a matrix that may be a difference. */
+static void tell_shift(const doctor_facts *d, doctor_findings *f) {
+    static const char *const kinds[] = {"shifted-laplacian", "nearly-definite", "unknown"};
+    const mpk_inertia *in = &d->work.factor.inertia;
+    char k[DOCTOR_NAME];
+    if (!doctor_has_inertia(d) || !in->certified || in->negative == 0 || in->positive == 0) return;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(f->kind, kinds[i]))
+            doctor_say(f, SECTION_WHAT, FINDING_NOTE, "pencil",
+                       "If it is K - s M with a positive definite M, then s lies above %s of the "
+                       "eigenvalues of K x = l M x, and below the others.",
+                       doctor_count(k, (double)in->negative));
+}
+
 void doctor_find_kind(const doctor_facts *d, doctor_findings *f) {
     static const char *const scalars[] = {"real, single precision", "real",
                                           "complex, single precision", "complex"};
@@ -286,6 +300,7 @@ void doctor_find_kind(const doctor_facts *d, doctor_findings *f) {
                    doctor_count(k, (double)d->asymmetry.pairs), d->asymmetry.apart,
                    d->asymmetry.rough ? ", which is more than rounding leaves" : "");
     tell_form(d, f);
+    tell_shift(d, f);
     if (d->look.dominant_rows == d->a.n && !d->form.is_diagonal)
         doctor_say(
             f, SECTION_WHAT, FINDING_GOOD, "dominant",

@@ -57,6 +57,7 @@ static void laplacians(void **state) {
     generated("helmholtz 2d 8 shift=0", "grounded-laplacian");
     generated("helmholtz 2d 8 0.3", "shifted-laplacian");
     assert_has(o.out, "a Laplacian minus 0.3 I");
+    assert_has(o.out, "then s lies above 1 of the eigenvalues");
 }
 
 static void ranks(void **state) {
