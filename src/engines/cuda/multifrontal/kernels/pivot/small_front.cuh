@@ -5,6 +5,9 @@
  *  eliminated in shared memory; then its panel and its contribution go to global memory. If a front
  *  does not fit there, the block does only the columns that may be eliminated;
  *  update/part.cuh makes the contribution. */
+#ifndef X_LOOPS
+#define X_LOOPS !LARGEST
+#endif
 #include "../assemble/children.cuh"
 #include "row_test.cuh"
 #include "tile_loop.cuh"
@@ -25,9 +28,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     const int lane = (int)threadIdx.x & 31;
     int found = 0, pairs = 0;
     quick = quick && b >= MPKI_QUICK_LEAST;
-    if (quick)
-        found = LOOPS ? loop_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work)
-                      : quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
+    if (quick) found = quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
     if (lane == 0) m.word[WORD_QUICK] = found;
     if (found >= 0 && found < b) {
         const int begun = quick ? found : -1;
@@ -537,7 +538,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_byt
         MPKI_STAMP(SEARCH);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H, !LARGEST>(t, f, m, node, out);
+        nelim = task_columns<H, X_LOOPS>(t, f, m, node, out);
         if (LARGEST && apart) update_delayed<H>(f, w, nelim);
         MPKI_STAMP(SEARCH);
         for (int j = warp; j < node.rows && !alone; j += warps) {
