@@ -32,7 +32,9 @@ static mpk_status load(doctor *d) {
         if (!mpk_failed(status)) status = mpk_problem_read(d->ctx, args->words[0], &d->problem);
     }
     if (mpk_failed(status)) return status;
-    d->facts.source = args->generate ? args->generate : args->words[0];
+    d->facts.source = args->generate                ? args->generate
+                      : strcmp(args->words[0], "-") ? args->words[0]
+                                                    : "standard input";
     mpk_problem_view_get(d->problem, &d->facts.a);
     mpk_problem_asymmetry_get(d->problem, &d->facts.asymmetry);
     doctor_phase_add(d, args->generate ? "generate" : "read", cli_now_s() - start_s);

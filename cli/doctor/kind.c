@@ -302,9 +302,9 @@ void doctor_find_kind(const doctor_facts *d, doctor_findings *f) {
     tell_form(d, f);
     tell_shift(d, f);
     if (d->look.dominant_rows == d->a.n && !d->form.is_diagonal)
-        doctor_say(
-            f, SECTION_WHAT, FINDING_GOOD, "dominant",
-            "It is diagonally dominant: no row has more beside its diagonal entry than that.");
+        doctor_say(f, SECTION_WHAT, FINDING_GOOD, "dominant",
+                   "It is diagonally dominant: in no row are the others together larger than the "
+                   "diagonal entry.");
     if (d->look.components > 1)
         doctor_say(
             f, SECTION_WHAT, FINDING_GOOD, "components",
