@@ -59,6 +59,7 @@ static mpk_status examine(doctor *d) {
     mpk_status status = load(d);
     if (mpk_failed(status) || d->facts.a.n == 0) return status;
     status = look(d);
+    d->progress->deadline_s = d->deadline_s; /* what was read is told in any case */
     if (!mpk_failed(status)) status = doctor_work_do(d);
     const double start_s = cli_now_s();
     if (!mpk_failed(status)) status = doctor_spectrum_find(d);
@@ -112,7 +113,6 @@ static int run(doctor *d) {
     char text[512];
     d->progress = &progress;
     cli_progress_begin(&progress, d->ctx, d->args->progress);
-    progress.deadline_s = d->deadline_s;
     const mpk_status status = examine(d);
     if (mpk_failed(status)) mpk_last_error(d->ctx, NULL, NULL, &said);
     snprintf(text, sizeof text, "%s", said && *said ? said : mpk_status_text(status));
@@ -122,10 +122,6 @@ static int run(doctor *d) {
         cli_print_failure(d->args, MPK_ERR_CANCELLED, "interrupted");
         return CLI_SIGNALLED + stopped;
     }
-    if (status == MPK_ERR_CANCELLED && progress.late)
-        snprintf(text, sizeof text,
-                 "the time was over in stage '%s': --seconds allows more than %g", progress.stage,
-                 d->facts.seconds);
     mpk_status failed = status;
     if (!mpk_failed(failed) && d->facts.a.n == 0) {
         failed = MPK_ERR_INPUT;

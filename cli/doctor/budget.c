@@ -39,3 +39,11 @@ void doctor_no_time(doctor *d, const char *format, ...) {
     leave_out(d, why, format, list);
     va_end(list);
 }
+
+mpk_status doctor_ended(doctor *d, mpk_status status, const char *what) {
+    if (status != MPK_ERR_CANCELLED) return MPK_OK;
+    if (!d->progress->late) return status;
+    d->progress->late = false;
+    doctor_no_time(d, "%s", what);
+    return MPK_OK;
+}

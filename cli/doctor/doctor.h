@@ -257,8 +257,10 @@ mpk_status doctor_pictures_take(doctor *d);
 /** Is there time for so many seconds more? */
 bool doctor_has_time(const doctor *d, double wanted_s);
 void doctor_phase_add(doctor *d, const char *name, double time_s);
-/** Note what was not done, and why; no_time: that --seconds would allow it. */
+/** Note what was not done, and why; no_time: that --seconds would allow it. ended: so where a call
+ *  ended because the time is over; returns MPK_ERR_CANCELLED where a signal ended it. */
 void doctor_leave_out(doctor *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+mpk_status doctor_ended(doctor *d, mpk_status status, const char *what);
 void doctor_no_time(doctor *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- findings and writers -------------------------------------------------------------------- */

@@ -165,5 +165,5 @@ mpk_status doctor_try(doctor *d, const void *known, const void *b, void *x) {
             w->trials++;
     }
     doctor_phase_add(d, "trials of other options", cli_now_s() - start_s);
-    return status == MPK_ERR_CANCELLED && !d->progress->late ? status : MPK_OK;
+    return doctor_ended(d, status, "the rest of the trials of other options");
 }

@@ -13,6 +13,7 @@ static void note_stop(doctor *d, mpk_status status) {
     doctor_work *w = &d->facts.work;
     if (status != MPK_ERR_CANCELLED || !d->progress->late) return;
     w->out_of_time = true;
+    d->progress->late = false;
     snprintf(w->stopped_in, sizeof w->stopped_in, "%s", d->progress->stage);
     w->stopped_at = d->progress->fraction;
 }
@@ -73,10 +74,9 @@ static mpk_status certify(doctor *d) {
     }
     const double start_s = cli_now_s();
     const mpk_status status = mpk_certify(d->ctx, w->run.factor, &w->certificate);
-    note_stop(d, status);
     mpk_factor_info_get(w->run.factor, &w->factor);
     doctor_phase_add(d, "certificate", cli_now_s() - start_s);
-    return status == MPK_ERR_CANCELLED && !w->out_of_time ? status : MPK_OK;
+    return doctor_ended(d, status, "the certificate of the inertia");
 }
 
 /* Vectors that A takes to zero, where pivots are zero or the condition says that there may be. */
@@ -106,11 +106,10 @@ static mpk_status find_kernel(doctor *d) {
     const double start_s = cli_now_s();
     const mpk_status status =
         mpk_null_space(d->ctx, w->run.factor, 0, (int32_t)wanted, 0, basis, n, NULL, &w->null);
-    note_stop(d, status);
     w->have_null = !mpk_failed(status);
     free(basis);
     doctor_phase_add(d, "vectors of the kernel", cli_now_s() - start_s);
-    return status == MPK_ERR_CANCELLED && !w->out_of_time ? status : MPK_OK;
+    return doctor_ended(d, status, "the vectors of the kernel");
 }
 
 /* n where the diagonal has no zero; else by the matching of an analysis. */
@@ -131,12 +130,11 @@ static mpk_status find_structural_rank(doctor *d) {
     o.matching = MPK_ON;
     const double start_s = cli_now_s();
     const mpk_status status = mpk_analyse(d->ctx, d->problem, &o, &an);
-    note_stop(d, status);
     mpk_analysis_info_get(an, &info);
     if (!mpk_failed(status)) w->structural_rank = info.structural_rank;
     mpk_analysis_destroy(&an);
     doctor_phase_add(d, "rank of the pattern", cli_now_s() - start_s);
-    return status == MPK_ERR_CANCELLED && !d->progress->late ? status : MPK_OK;
+    return doctor_ended(d, status, "the rank of the pattern");
 }
 
 /* ---- prediction ------------------------------------------------------------------------------ */
@@ -231,7 +229,7 @@ static mpk_status solve_dense(doctor *d) {
     }
     mpk_report_destroy(&report);
     doctor_phase_add(d, "as one dense matrix", cli_now_s() - start_s);
-    return status == MPK_ERR_CANCELLED && !d->progress->late ? status : MPK_OK;
+    return doctor_ended(d, status, "the solve as one dense matrix");
 }
 
 mpk_status doctor_work_do(doctor *d) {
