@@ -187,9 +187,30 @@ static mpk_status choose_rows(const mpk_factor *fac, int round, const char *miss
     return status;
 }
 
-/* Did the core explain A with older values, and has it the same rank now? */
-static bool core_holds(const mpk_factor *fac) {
-    return fac->known.core > 0 && fac->info.inertia.zero == fac->known.zeros;
+/* Did the core explain A with older values, and does it these, too? It has the same rank now, and
+ * that is the structural one, which A cannot exceed; or A takes to zero what it took to zero then,
+ * one vector of all rows beside the core. If there was none, the rank has to do. */
+static mpk_status core_holds(mpk_factor *fac, bool *holds) {
+    const mpki_rank_memory *known = &fac->known;
+    const int64_t zeros = fac->info.inertia.zero;
+    double eta = INFINITY;
+    *holds = known->core > 0 && zeros == known->zeros;
+    if (!*holds || zeros == fac->an->n - fac->an->info.structural_rank || known->count == 0)
+        return MPK_OK;
+    mpk_status status = mpki_factor_bring(fac->ctx, fac);
+    if (!mpk_failed(status)) status = mpki_kernel_again(fac, &eta);
+    *holds = eta <= mpki_kernel_bound(fac);
+    return status;
+}
+
+/* The core explains A: what core_holds() has to know of that. */
+static mpk_status remember_core(mpk_factor *fac) {
+    double eta;
+    fac->known.core = 1;
+    fac->known.zeros = fac->info.inertia.zero;
+    fac->effort = INFINITY;
+    mpki_kernel_forget(fac);
+    return mpki_kernel_of_all(fac, &eta);
 }
 
 /* Of a structurally singular matrix it is enough to factorize the core, unless the core is singular
@@ -200,8 +221,9 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
     mpk_context *ctx = fac->ctx;
     const int32_t n = fac->an->n;
     double error = 0;
-    bool dear = false;
-    if (!mpki_core_is_part(&fac->an->core) || core_holds(fac)) return MPK_OK;
+    bool dear = false, holds = false;
+    if (!mpki_core_is_part(&fac->an->core)) return MPK_OK;
+    if (mpk_failed(core_holds(fac, &holds)) || holds) return mpki_failed(ctx);
     char *keep = MPKI_ZNEW(ctx, STAGE, n, char), *missed = MPKI_NEW(ctx, STAGE, n, char);
     mpk_status status = keep && missed ? MPK_OK : mpki_failed(ctx);
     for (int round = 1; !mpk_failed(status) && mpki_core_is_part(&fac->an->core) && !dear;
@@ -209,8 +231,7 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
         status = mpki_try_core(fac, missed, &error);
         if (mpk_failed(status)) break;
         if (error <= mpki_accuracy(&fac->options, fac->an->scalar)) {
-            fac->known.core = 1;
-            fac->known.zeros = fac->info.inertia.zero;
+            status = remember_core(fac);
             break;
         }
         if (fac->known.core < 0) { /* more of it was too dear with older values */

@@ -200,7 +200,6 @@ static void take_state(mpk_factor *fac, const state *s) {
     fac->wide_for = (int)s->wide_for;
     fac->own_of = s->own_of;
     fac->patience = s->patience;
-    fac->cost = (mpki_stop){s->cost_flops, s->cost_rejected};
     fac->raised = s->raised;
     fac->effort = s->effort;
     fac->size = s->size;
@@ -355,6 +354,7 @@ static bool get_numbers(mpki_archive *a, mpk_factor *fac) {
         return false;
     }
     fac->known.core = (int)s.core; /* which new numbers would have to find anew */
+    fac->cost = (mpki_stop){s.cost_flops, s.cost_rejected};
     take_info(fac, &t);
     return check_zeros(a, fac, t.zero);
 }

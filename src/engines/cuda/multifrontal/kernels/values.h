@@ -58,7 +58,7 @@ enum {
 /** mpki_equilibrate(), and rounding to powers of two. */
 typedef struct mpki_cuda_scaling {
     mpki_cuda_by_rows a;
-    int32_t sweeps; /**< at least 1 */
+    int32_t sweeps;     /**< at least 1 */
     int32_t turn;       /**< a flag that is this number is set: another one each time, not 0 */
     int32_t *flags;     /**< MPKI_CUDA_SCALE_FLAGS: 0, or of other turns */
     const double *from; /**< n, by problem index: the scaling to begin with; NULL: 1 */

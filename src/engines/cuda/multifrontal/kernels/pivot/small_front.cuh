@@ -5,9 +5,6 @@
  *  eliminated in shared memory; then its panel and its contribution go to global memory. If a front
  *  does not fit there, the block does only the columns that may be eliminated;
  *  update/part.cuh makes the contribution. */
-#ifndef X_LOOPS
-#define X_LOOPS !LARGEST
-#endif
 #include "../assemble/children.cuh"
 #include "row_test.cuh"
 #include "tile_loop.cuh"
@@ -538,7 +535,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_byt
         MPKI_STAMP(SEARCH);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H, X_LOOPS>(t, f, m, node, out);
+        nelim = task_columns<H, !LARGEST>(t, f, m, node, out);
         if (LARGEST && apart) update_delayed<H>(f, w, nelim);
         MPKI_STAMP(SEARCH);
         for (int j = warp; j < node.rows && !alone; j += warps) {
