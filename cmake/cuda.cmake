@@ -210,6 +210,23 @@ function(metapack_cuda_module)
         target_include_directories(device_variants PRIVATE ${METAPACK_CUBLAS_INCLUDE})
         target_link_options(device_variants PRIVATE -L${libraries} LINKER:-rpath,${libraries})
         target_link_libraries(device_variants PRIVATE metapack_static cudart_static cublas cusolver rt m ${CMAKE_DL_LIBS})
+        # shapes of the kernels in registers: ninja device_shapes
+        set(parts)
+        foreach(part 0 1 2 3 MAIN)
+            set(which -DMPKI_PRECISION=${part})
+            if(part STREQUAL MAIN)
+                set(which -DSHAPES_MAIN)
+            endif()
+            set(object bench/shapes_${part}.o)
+            list(APPEND parts ${object})
+            add_custom_command(OUTPUT ${object} DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/batch/shapes.cu ${headers}
+                COMMAND ${METAPACK_NVCC} -std=c++17 -O3 -arch=sm_${least} -diag-suppress 1444 -I${CMAKE_CURRENT_SOURCE_DIR}/include
+                    -I${CMAKE_CURRENT_SOURCE_DIR}/src ${which} -c ${CMAKE_CURRENT_SOURCE_DIR}/bench/batch/shapes.cu -o ${object}
+                COMMENT "shapes_${part}.o" VERBATIM)
+        endforeach()
+        add_custom_command(OUTPUT bench/device-shapes DEPENDS ${parts}
+            COMMAND ${METAPACK_NVCC} -arch=sm_${least} -o bench/device-shapes ${parts} VERBATIM)
+        add_custom_target(device_shapes DEPENDS bench/device-shapes)
     endif()
 endfunction()
 
