@@ -252,11 +252,12 @@ static bool structurally_singular(const mpk_factor *fac) {
     return analysed_these(fac);
 }
 
-/* More pivots than the pattern alone allows A to have independent rows: the weakest are rounding. */
+/* More pivots than the structure of these values allows A to have independent rows: the weakest are
+ * rounding. */
 static mpk_status beyond_structure(mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     const int64_t more = an->n - an->info.structural_rank - fac->info.inertia.zero;
-    return mpki_core_is_part(&an->core) && more > 0 ? mpki_weakest_to_zero(fac, more) : MPK_OK;
+    return more > 0 ? mpki_weakest_to_zero(fac, more) : MPK_OK;
 }
 
 /* Zero pivots that no vector explains may come of a matching of other values. */

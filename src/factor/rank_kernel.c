@@ -230,8 +230,11 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
 
 mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count) {
     mpki_weak_pivot list[MPKI_WEAK_MOST];
-    const int most = count < MPKI_WEAK_MOST ? (int)count : MPKI_WEAK_MOST;
-    make_zero(fac, list, fac->engine->direct->weak(fac->direct, INFINITY, most, list));
+    for (int some = 1; count > 0 && some > 0; count -= some) {
+        const int most = count < MPKI_WEAK_MOST ? (int)count : MPKI_WEAK_MOST;
+        some = fac->engine->direct->weak(fac->direct, INFINITY, most, list);
+        make_zero(fac, list, some);
+    }
     return mpki_failed(fac->ctx);
 }
 
