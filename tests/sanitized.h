@@ -30,7 +30,8 @@
 #define TEST_SCALAR_FIRST (TEST_SANITIZED ? MPK_D : MPK_S)
 #define TEST_SCALAR_STEP (TEST_SANITIZED ? 2 : 1)
 
-/** test_left_out under sanitizers; elsewhere all cases run. */
+/** test_left_out under sanitizers; elsewhere all cases run. What is smaller there asks for case 1 of
+ *  2. */
 static inline bool test_sanitizer_skips(int k, int every) {
     return TEST_SANITIZED && test_left_out(k, every);
 }

@@ -134,7 +134,7 @@ static void test_joined(void **state) {
     assert_true(with.border_rows > 0 && with.joins == 0);
     end(&r);
     int joined = 0;
-    for (double limit = 4e6; limit > 1e5; limit *= TEST_SANITIZED ? 0.9 : 0.95) {
+    for (double limit = 4e6; limit > 1e5; limit *= test_sanitizer_skips(1, 2) ? 0.9 : 0.95) {
         o.memory_limit = limit;
         r = go(ctx, "nlpkkt 4", &o);
         if (!mpk_failed(r.status) && info_of(&r).joins > 0) {
