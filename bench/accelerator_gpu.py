@@ -11,7 +11,7 @@ time is over before the last one, the last row names those that are left, {"left
 import argparse, glob, json, math, os, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-GENERATED = ["nlpkkt 8", "nlpkkt 12", "nlpkkt 16", "helmholtz 2d 100 0.3", "helmholtz 2d 200 0.3", "stokes mac 60", "optimal-control 2000", "lp-kkt 2000 4000",
+GENERATED = ["helmholtz 2d 100 0.3 absorbing", "random 1000 0.002 0.3 hermitian", "nlpkkt 8", "nlpkkt 12", "nlpkkt 16", "helmholtz 2d 100 0.3", "helmholtz 2d 200 0.3", "stokes mac 60", "optimal-control 2000", "lp-kkt 2000 4000",
              "quasi-definite 100"]
 WHERE = ["engine:32", "cuda:32:subsets", "cuda:32:atomic", "cuda:16:subsets", "cuda:8:subsets", "cpu:32:subsets"]
 
@@ -65,6 +65,36 @@ def table(rows):
     return lines
 
 
+def solves(rows):
+    """The table of solves: by the engine, by the interface in blocks of 32, and where the processor factorized."""
+    by = {}
+    for row in rows:
+        if row["block"] == 32 and row["schedule"] in ("-", "subsets") and "solve_s" in row:
+            by.setdefault(short(row["matrix"]), {})[row["where"]] = row
+    lines = ["| matrix | n | engine, 1 | interface, 1 | processor, 1 | engine, 32 | interface, 32 | processor, 32 |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    for name, got in by.items():
+        cells = [f"{1e3 * got[who][what]:.2f}" if who in got else "-" for what in ("solve_s", "solves_s") for who in ("engine", "cuda", "cpu")]
+        lines.append("| " + " | ".join([name, str(next(iter(got.values()))["n"]), *cells]) + " |")
+    return lines
+
+
+def solve_summary(rows):
+    """How the interface's solves stand to the others': means and worst rows."""
+    by, lines = {}, []
+    for row in rows:
+        if row["block"] == 32 and row["schedule"] in ("-", "subsets") and "solve_s" in row:
+            by.setdefault(short(row["matrix"]), {})[row["where"]] = row
+    for what, many in (("solve_s", "one right-hand side"), ("solves_s", "32")):
+        for other, words in (("engine", "the engine's"), ("cpu", "the processor's")):
+            ratio = {name: got["cuda"][what] / got[other][what] for name, got in by.items() if "cuda" in got and other in got}
+            if ratio:
+                mean = math.exp(sum(math.log(r) for r in ratio.values()) / len(ratio))
+                worst = max(ratio, key=ratio.get)
+                lines.append(f"With {many} the interface's solve takes {mean:.2f} times {words} time in the geometric mean of {len(ratio)}, at worst "
+                             f"{ratio[worst]:.1f} ({worst}).")
+    return lines
+
+
 def ratios(rows):
     """How many times the engine's time the interface takes, in blocks of 32 by subsets: by matrix."""
     by = {}
@@ -103,7 +133,7 @@ def device(options):
                 rows.append(row)
                 file.write(json.dumps(row) + "\n")
             file.flush()
-    print("\n".join(table(rows)))
+    print("\n".join([*table(rows), "", *summary(rows, []), *solves(rows), "", *solve_summary(rows)]))
 
 
 def report(options):
@@ -116,8 +146,11 @@ def report(options):
              f"Made by `bench/accelerator_gpu.py` of rows {'measured on ' + options.machine if rows else 'of `bench/cuda-accelerator`'}. Milliseconds of a factorization with new values, the least of",
              "three: complete, as many stages as it takes. *engine*: `device = cuda`, which has the whole algorithm on the GPU, blocks of up to 32 rows.",
              "*interface*: `mpk_accelerator_cuda()`, downdates in subsets, blocks padded to 32, 16 or 8 rows; then the same with atomic additions. The",
-             "times have the transfer of A's blocks there and of the factor back, which the interface makes for solves on the processor. *queueing*: the",
+             "times have the transfer of A's blocks there and of the factor back, which the interface makes for all that the processor does with it. *queueing*: the",
              "host's time in the calls of kernels.", "", *(table(rows) if rows else ["No machine with a GPU has made the rows yet."]), "", *summary(rows, left)]
+    if any("solve_s" in row for row in rows):
+        lines += ["## Solves", "", "Milliseconds of x := A⁻¹ b without refinement, b and x in the host's memory, the least of three; *processor*: of the factor that its",
+                  "own table made, by the processor's engine.", "", *solves(rows), "", *solve_summary(rows), ""]
     if drawn:
         lines += ["## Fig. 8.4, with real overlap", "", "Executor, inspector and the GPU by its own clock, of a factorization in two stages", "(`metapack solve --generate "
                   "'random 400 0.02 0.3' --backend cuda-interface --stages 3 --trace FILE.svg`).", "", f"![trace]({picture})", ""]

@@ -139,7 +139,7 @@ def fig3(options):
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         jobs = {(s, d): pool.submit(in_process, options, [case(source, setting(key, v, d)) for key, _, values in VARIED for v in values],
-                                    1, 1, 90) for s, source in subjects for d in (True, False)}
+                                    1, 1, options.seconds) for s, source in subjects for d in (True, False)}
         got = {k: job.result() for k, job in jobs.items()}
     panels, same, all_ = [], 0, 0
     for key, title, values in VARIED:
@@ -218,6 +218,7 @@ def main():
     parser.add_argument("--published", action="store_true", help="table1: the rows of Table I alone")
     parser.add_argument("--limit", type=float, default=80, help="seconds for a matrix on the processor")
     parser.add_argument("--peer-limit", type=float, default=80, help="seconds for a matrix in SYM-ILDL")
+    parser.add_argument("--seconds", type=float, default=90, help="fig3: for the settings of a matrix, here and there")
     parts = {"table1": table1, "fig3": fig3, "equal": equal}
     parser.usage = "%(prog)s " + "|".join(parts) + " [MATRICES] [options]"
     if what not in parts:

@@ -2,17 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Approximate inverses in place of triangular solves: iterations, time, bytes (docs/guide/isai.md).
 
-    bench/isai.py [--part sqmr idr apart frames] [--build build] [--report bench/results/isai.md]
+    bench/isai.py [--part sqmr idr apart frames] [--build build] [--report bench/results/isai.md] [--device cuda]
 
 sqmr: indefinite LDLT factors on blocks, exact / Jacobi sweeps / ISAI(1..3) with 0 to 3 sweeps of relaxation, on 20
 matrices. idr: the setting of the paper's Table II (ILU(0), IDR(4), natural or RCM order, unit diagonal, 1e-10) on
 generated siblings of its matrices. apart: how far one application by products is from an exact one, which option triangular
 auto measures, beside the iterations. frames: approximate inverses by frames beside those by columns. Each section is written anew when it is run, a matrix at a time, so that
 `flock LOCK bench/isai.py --part sqmr --only NAME` measures one; the rows are kept in BUILD/bench."""
-import fnmatch, json, os, subprocess, tempfile
-
-import numpy as np
-from scipy import io, sparse
+import fnmatch, json, math, os, statistics, subprocess, tempfile
 
 from incomplete import arguments, converged, find, iterations, machine, solve, version
 from page import put_section
@@ -62,6 +59,8 @@ def scaled(spec, scale):
 def generated(options, spec, path):
     """What the generator makes of a spec, with a unit diagonal, both triangles in a file."""
     subprocess.run([os.path.join(options.build, "metapack"), "generate", *spec.split(), "-q", "-o", path], check=True)
+    import numpy as np
+    from scipy import io, sparse
     a = io.mmread(path).tocsc()
     scale = sparse.diags(1 / np.sqrt(np.abs(a.diagonal())))
     a = (scale @ a @ scale).tocsc()
@@ -77,6 +76,7 @@ SIDES = [("exact", [])] + [(f"ISAI({k})+{r}", ["--triangular", "isai", "--isai-p
 
 
 def write_matrix(path, a):
+    import numpy as np
     a = a.tocoo()
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"%%MatrixMarket matrix coordinate real general\n{a.shape[0]} {a.shape[1]} {a.nnz}\n")
@@ -105,14 +105,19 @@ def idr(options, name):
 # ---- by frames: one system for the columns of a block ------------------------------------------------------------------
 
 FRAMES = MATRICES + ["generate elements shell 40", "generate elements tetrahedra 16", "generate optimal-control 60 states=16"]
+ON_DEVICE = ["generate nlpkkt 24", "generate elements tetrahedra 24", "generate optimal-control 3000 states=16", "generate stokes mac 120",
+             "generate helmholtz 2d 250 shift=0.05"]
 FRAME_CASES = [(f"ISAI({k})+{r}{' by frames' if on else ''}", k, r, on) for k in (1, 2) for r in (0, 1) for on in (0, 1)]
 
 
 def frames(options, name):
     source = find(options, name)
     rows = []
+    device = ["--device", "cuda"] if options.device == "cuda" else []
     for case, power, relax, on in FRAME_CASES if source else []:
-        words = [*ISAI, "--isai-power", str(power), "--isai-relax", str(relax), *(["--isai-frames"] if on else [])]
+        if device and relax:
+            continue
+        words = [*ISAI, *device, "--isai-power", str(power), "--isai-relax", str(relax), *(["--isai-frames"] if on else [])]
         setting = ["--method", "ildlt", "--krylov", "sqmr", "--tolerance", "1e-8", "--max-iterations"]
         row = solve(options, source, [*setting, "1000", *words], timeout=60)
         auto = solve(options, source, [*setting, "1", *("auto" if w == "isai" else w for w in words)], timeout=60)
@@ -128,14 +133,26 @@ def frames(options, name):
     return rows
 
 
-def frames_lines(held):
+def frames_on_device(options):
+    """The same on a GPU, to standard output."""
+    held = {n: frames(options, n) for n in ON_DEVICE if fnmatch.fnmatch(n, options.only)}
+    print("\n".join(frames_lines(held, list(held), (0,))))
+    print("| matrix | case | pattern, ms | values, ms | application, ms | iterations |\n|---|---|---:|---:|---:|---:|")
+    for name, rows in held.items():
+        for r in rows:
+            told = r.get("failed") and "failed: " + r["failed"]
+            print(f"| {name} | {r['case']} | " + (told or " | ".join(f"{1e3 * r[k]:.3g}" for k in ("pattern", "values", "apply"))
+                                                 + f" | {r['iterations'] or '–'}") + " |")
+
+
+def frames_lines(held, names=FRAMES, relaxed=(0, 1)):
     """Per matrix, by frames over by columns: entries, bytes, set-up, application, iterations; and medians."""
-    for power, relax in ((1, 0), (1, 1), (2, 0), (2, 1)):
+    for power, relax in [(k, r) for k in (1, 2) for r in relaxed]:
         title = f"ISAI({power})+{relax}"
         yield f"| {title} | entries, by frames × | bytes × | pattern × | values × | application × | iterations: columns, frames |"
         yield "|---|---:|---:|---:|---:|---:|---:|"
         ratios = []
-        for name in FRAMES:
+        for name in names:
             rows = {r["case"]: r for r in held.get(name, [])}
             one, two = rows.get(title), rows.get(title + " by frames")
             if not one or not two or "failed" in one or "failed" in two:
@@ -146,7 +163,7 @@ def frames_lines(held):
             yield (f"| {name.replace('generate ', '')} | " + " | ".join(f"{x:.2g}" for x in ratio) +
                    f" | {one['iterations'] or '–'}, {two['iterations'] or '–'} |")
         if ratios:
-            yield ("| **median** | " + " | ".join(f"**{np.median(x):.2g}**" for x in zip(*ratios)) + " | |")
+            yield ("| **median** | " + " | ".join(f"**{statistics.median(x):.2g}**" for x in zip(*ratios)) + " | |")
         yield ""
 
 
@@ -180,7 +197,7 @@ def apart_lines(held):
                     lost.append(f"{name.split('/')[-1].replace('generate ', '')} {r['case']}")
                 else:
                     ratios.append((r["iterations"] / exact, f"{name.split('/')[-1].replace('generate ', '')} {r['case']}"))
-        mean = np.exp(np.mean(np.log([q for q, _ in ratios]))) if ratios else 0
+        mean = math.exp(statistics.mean(math.log(q) for q, _ in ratios)) if ratios else 0
         most = max(ratios, default=(0, ""))
         yield (f"| {bound:g} | {len(ratios) + len(lost)} | {mean:.2f} | {most[0]:.2f} ({most[1]}) | "
                f"{len(lost)}{': ' + ', '.join(lost) if 0 < len(lost) <= 4 else ''} |")
@@ -282,8 +299,11 @@ def main():
     parser = arguments(__doc__)
     parser.add_argument("--part", nargs="*", default=["sqmr", "idr", "apart", "frames"], help="what is measured: sqmr, idr, apart, frames")
     parser.add_argument("--scale", type=float, default=0.2, help="of the siblings' sides")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="frames: where; on a GPU the tables go to standard output")
     parser.set_defaults(report=os.path.join(HERE, "results/isai.md"), threads=1)
     options = parser.parse_args()
+    if options.device == "cuda":
+        return frames_on_device(options)
     parts = {"sqmr": (MATRICES, sqmr), "idr": (list(SIBLINGS), idr), "apart": (MATRICES, apart),
              "frames": (FRAMES, frames)}
     for part in options.part:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solvers that `metapack synthesize` writes, on every matrix of some folders: are their answers and inertias to be trusted?
 
-    bench/synthesize.py [FOLDER ...] [--build build] [--rows 20000] [--limit 600] [--only WORDS] [--report FILE]
+    bench/synthesize.py [FOLDER ...] [--build build] [--rows 20000] [--least 0] [--limit 600] [--only WORDS] [--report FILE]
 
 FOLDERs have Matrix Market files, .mtx or .mtx.xz (data/ if none is named). Each solver is compiled, and solves A x = A 1. Where it
 says that the inertia is certain, this is compared with what `metapack inertia` certifies. The exit code is 1 if one that is certain
@@ -27,8 +27,8 @@ SOLVERS = [
 ]
 
 
-def matrices(folders, rows, where):
-    """(n, name, plain file) of every real symmetric matrix, by rows."""
+def matrices(folders, least, rows, where):
+    """(n, name, plain file) of every real symmetric matrix of so many rows, by rows."""
     found = {}
     for folder in folders:
         for path, _, files in os.walk(folder):
@@ -40,7 +40,7 @@ def matrices(folders, rows, where):
                 text = (lzma.open(full, "rt") if name.endswith("xz") else open(full)).read()
                 head = re.match(r"%%MatrixMarket matrix coordinate (real|integer) symmetric", text)
                 size = re.search(r"^\s*(\d+) +(\d+) +(\d+)", re.sub(r"^%.*\n", "", text, flags=re.M))
-                if not head or int(size[1]) >= rows:
+                if not head or not least <= int(size[1]) < rows:
                     continue
                 base = os.path.basename(path) + "/" + base
                 if base in found:
@@ -78,6 +78,7 @@ def main():
     parser.add_argument("folders", nargs="*", default=[os.path.join(ROOT, "data")])
     parser.add_argument("--build", default="build")
     parser.add_argument("--rows", type=int, default=20000)
+    parser.add_argument("--least", type=int, default=0)
     parser.add_argument("--limit", type=float, default=600, help="seconds of a processor for a solve")
     parser.add_argument("--only", help="solvers whose name has these words")
     parser.add_argument("--report")
@@ -87,7 +88,7 @@ def main():
              "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
     bad = 0
     with tempfile.TemporaryDirectory() as where:
-        rows = matrices(options.folders, options.rows, where)
+        rows = matrices(options.folders, options.least, options.rows, where)
         known = {file: truth(options, file) for _, _, file in rows}
         for number, (name, words) in enumerate(SOLVERS):
             if options.only and options.only not in name:

@@ -108,9 +108,8 @@ static void print_cycles(const cli_backend *b, const mpk_accelerator_report *r) 
 static int use_in_form(cli_args *args, const mpk_accelerator *table, const char *form) {
     mpk_accelerator own = *table;
     if (*form && mpk_accelerator_use_form(&own, form) != MPK_OK)
-        return refuse(args, own.atomics && !own.wait
-                                ? "blocks rest dense, compressed, single or bf16: cpu:FORM"
-                                : "blocks rest dense or single: cuda-interface:NUMBER:FORM");
+        return refuse(args, "blocks rest dense, compressed, single or bf16: cpu:FORM, "
+                            "cuda-interface:NUMBER:FORM");
     return use(args, &own);
 }
 
@@ -130,7 +129,7 @@ static int use_cuda(cli_args *args, const char *number) {
         cli_print_failure(args, status, text);
         return mpk_exit_code(status);
     }
-    set_defaults(args, table, 0);
+    set_defaults(args, table, table->largest_block < 32 ? table->largest_block : 0);
     /* several warps add to one block in an order of their own */
     if (!is_typed(args, "schedule") && args->options.deterministic == MPK_ON)
         args->options.schedule = MPK_SCHEDULE_SUBSETS;
@@ -198,6 +197,10 @@ void cli_backend_tell(const cli_args *args, const cli_backend *b) {
                 1e3 * r.wait_s);
     fprintf(stderr, "Boundaries    %lld between stages: the machine waited %.3f ms for the host\n",
             (long long)r.boundaries, 1e3 * r.boundary_s);
+    if (r.solves)
+        fprintf(stderr,
+                "Solves        %lld right-hand sides on the machine, %lld batches, %.3f ms\n",
+                (long long)r.solves, (long long)r.solve_calls, 1e3 * r.solve_s);
 }
 
 void cli_backend_json(const cli_args *args, const cli_backend *b, const char *run, FILE *out) {
@@ -212,10 +215,12 @@ void cli_backend_json(const cli_args *args, const cli_backend *b, const char *ru
     fprintf(out,
             "%.*s,\n  \"machine\": { \"uploads\": %lld, \"downloads\": %lld, \"bytes\": %lld, "
             "\"butterflies\": %lld, \"host_pivots\": %lld, \"boundaries\": %lld, "
-            "\"time_boundary_s\": %.6f, \"waits\": %lld, \"time_waits_s\": %.6f",
+            "\"time_boundary_s\": %.6f, \"waits\": %lld, \"time_waits_s\": %.6f, "
+            "\"solves\": %lld, \"solve_batches\": %lld, \"time_solves_s\": %.6f",
             (int)(length - rest), run, (long long)r.uploads, (long long)r.downloads,
             (long long)r.bytes, (long long)r.butterflies, (long long)r.host_pivots,
-            (long long)r.boundaries, r.boundary_s, (long long)r.waits, r.wait_s);
+            (long long)r.boundaries, r.boundary_s, (long long)r.waits, r.wait_s,
+            (long long)r.solves, (long long)r.solve_calls, r.solve_s);
     for (int k = 0; k < PHASES; k++) {
         if (!r.calls[k]) continue;
         fprintf(out, ", \"%s\": { \"batches\": %lld, \"blocks\": %lld",

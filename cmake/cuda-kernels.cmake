@@ -355,7 +355,7 @@ function(mpki_cuda_kernels set_of files place)
     set(${files} "${all}" PARENT_SCOPE)
 endfunction()
 
-# Blocks of the accelerator interface (src/engines/cuda/accelerator): orders, in single and double precision.
+# Blocks of the accelerator interface (src/engines/cuda/accelerator): orders, in all precisions.
 set(MPKI_CUDA_BLOCKS 8 16 32)
 if(METAPACK_CUDA_KERNELS STREQUAL "NONE")
     set(MPKI_CUDA_BLOCKS)
@@ -372,16 +372,19 @@ function(mpki_cuda_block_kernels orders files place)
     if(TARGET borgc AND NOT CMAKE_CROSSCOMPILING)
         foreach(n ${orders})
             string(APPEND sizes "${n}, ")
-            foreach(p s d)
+            foreach(precision 0 1 2 3)
+                string(SUBSTRING "sdcz" ${precision} 1 p)
                 set(id blocks_${n}_${p})
-                set(type double)
-                set(precision 1)
-                if(p STREQUAL s)
-                    set(type float)
-                    set(precision 0)
+                set(real float)
+                if(p MATCHES "[dz]")
+                    set(real double)
+                endif()
+                set(type -D T=${real} -D R=${real})
+                if(p MATCHES "[cz]")
+                    set(type -D "T=${real} complex" -D R=${real} -D COMPLEX)
                 endif()
                 add_custom_command(OUTPUT ${folder}/${id}.inc
-                    COMMAND borgc --emit=cuda --lane-order=wi --lanes=${n} -D WG_SIZE=${n} -D T=${type} -o ${folder}/${id}.inc
+                    COMMAND borgc --emit=cuda --lane-order=wi --lanes=${n} -D WG_SIZE=${n} ${type} -o ${folder}/${id}.inc
                             ${kernels}/blocks.cl
                     DEPENDS borgc ${kernels}/blocks.cl
                     COMMENT "borgc blocks ${n} ${p} cuda" VERBATIM)
@@ -411,7 +414,7 @@ ${cases}    (void)n, (void)scalar;
     return NULL;
 }
 const int32_t mpki::block_sizes[] = {${sizes}0};
-const unsigned mpki::block_precisions = 1u << MPK_S | 1u << MPK_D;
+const unsigned mpki::block_precisions = 1u << MPK_S | 1u << MPK_D | 1u << MPK_C | 1u << MPK_Z;
 " @ONLY)
     list(APPEND all "${folder}/blocks_table.cu|${folder}/blocks_table.cu|blocks_table")
     set(${files} "${all}" PARENT_SCOPE)

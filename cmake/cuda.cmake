@@ -210,6 +210,23 @@ function(metapack_cuda_module)
         target_include_directories(device_variants PRIVATE ${METAPACK_CUBLAS_INCLUDE})
         target_link_options(device_variants PRIVATE -L${libraries} LINKER:-rpath,${libraries})
         target_link_libraries(device_variants PRIVATE metapack_static cudart_static cublas cusolver rt m ${CMAKE_DL_LIBS})
+        # shapes of the kernels in registers: ninja device_shapes
+        set(parts)
+        foreach(part 0 1 2 3 MAIN)
+            set(which -DMPKI_PRECISION=${part})
+            if(part STREQUAL MAIN)
+                set(which -DSHAPES_MAIN)
+            endif()
+            set(object bench/shapes_${part}.o)
+            list(APPEND parts ${object})
+            add_custom_command(OUTPUT ${object} DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/batch/shapes.cu ${headers}
+                COMMAND ${METAPACK_NVCC} -std=c++17 -O3 -arch=sm_${least} -diag-suppress 1444 -I${CMAKE_CURRENT_SOURCE_DIR}/include
+                    -I${CMAKE_CURRENT_SOURCE_DIR}/src ${which} -c ${CMAKE_CURRENT_SOURCE_DIR}/bench/batch/shapes.cu -o ${object}
+                COMMENT "shapes_${part}.o" VERBATIM)
+        endforeach()
+        add_custom_command(OUTPUT bench/device-shapes DEPENDS ${parts}
+            COMMAND ${METAPACK_NVCC} -arch=sm_${least} -o bench/device-shapes ${parts} VERBATIM)
+        add_custom_target(device_shapes DEPENDS bench/device-shapes)
     endif()
 endfunction()
 
@@ -303,6 +320,11 @@ function(metapack_cuda_host_module)
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}
         COMMAND ${METAPACK_HOST_CXX} -shared -o ${module} ${objects} COMMENT "libmetapack_cuda_host.so" VERBATIM)
     add_custom_target(metapack_cuda_host DEPENDS ${module})
+    if(TARGET test_sim_synthesize_synthesize AND NOT METAPACK_SANITIZE) # a GPU's solvers run on it
+        add_dependencies(test_sim_synthesize_synthesize metapack_cuda_host)
+        target_compile_definitions(test_sim_synthesize_synthesize PRIVATE
+            CUDA_HOST="${host}" CUDA_HOST_OBJECT="${CMAKE_CURRENT_BINARY_DIR}/cuda/host_module.o" CUDA_HOST_CXX="${METAPACK_HOST_CXX}")
+    endif()
     file(GLOB_RECURSE tests CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/tests/engines/cuda tests/engines/cuda/test_*.c)
     list(REMOVE_ITEM tests module/test_module.c) # which asks for devices that are not there
     foreach(test ${tests})
@@ -317,7 +339,7 @@ function(metapack_cuda_host_module)
         add_dependencies(${name} metapack_cuda_host)
         target_compile_definitions(${name} PRIVATE METAPACK_CUDA_HOST="${module}")
     endforeach()
-    foreach(name test_cli_usage test_cli_device)
+    foreach(name test_cli_usage test_cli_accelerators)
         if(TARGET ${name})
             add_dependencies(${name} metapack_cuda_host)
             target_compile_definitions(${name} PRIVATE METAPACK_CUDA_HOST="${module}")

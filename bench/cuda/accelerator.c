@@ -5,7 +5,8 @@
  *     bench/cuda-accelerator [--repeat N] MATRIX | generate WORDS [engine|cuda|cpu[:BLOCK[:SCHEDULE]]] ...
  *
  * All are complete, in as many stages as it takes. Each factorizes N times (3) after the first, the
- * least time counts; before that the answer for A 1 is checked. */
+ * least time counts; before that the answer for A 1 is checked. Then solves without refinement with one and
+ * with 32 right-hand sides, as often. */
 #include <metapack/metapack.h>
 
 #include <math.h>
@@ -70,6 +71,30 @@ static mpk_status check(mpk_context *ctx, mpk_problem *p, const mpk_problem_view
     return status;
 }
 
+enum { MANY = 32 };
+
+/* The least seconds of x := A^-1 x for some right-hand sides, without refinement. */
+static mpk_status time_solves(mpk_context *ctx, const mpk_problem_view *a, const mpk_factor *fac,
+                              int nrhs, int repeat, double *best) {
+    const size_t size = mpk_scalar_size(a->scalar), n = (size_t)a->n;
+    void *x = calloc(n * MANY + 1, size);
+    mpk_status status = x ? MPK_OK : MPK_ERR_MEMORY;
+    *best = INFINITY;
+    for (int k = 0; k <= repeat && !mpk_failed(status); k++) {
+        for (size_t i = 0; i < n * (size_t)nrhs; i++) {
+            if (a->scalar == MPK_S || a->scalar == MPK_C)
+                ((float *)x)[i * (size / 4)] = (float)(i % 7) - 3;
+            else
+                ((double *)x)[i * (size / 8)] = (double)(i % 7) - 3;
+        }
+        const double began = now();
+        status = mpk_solve_part(ctx, fac, MPK_PART_ALL, nrhs, x, a->n);
+        if (k) *best = fmin(*best, now() - began);
+    }
+    free(x);
+    return status;
+}
+
 static int go(const char *name, const char *const *words, const subject *s, int repeat) {
     mpk_context *ctx = NULL;
     mpk_problem *p = NULL;
@@ -108,6 +133,11 @@ static int go(const char *name, const char *const *words, const subject *s, int 
         best = fmin(best, now() - began);
     }
     mpk_accelerator_report_get(ctx, &r);
+    double one = 0, many = 0;
+    if (!mpk_failed(last)) last = time_solves(ctx, &a, fac, 1, repeat, &one);
+    if (!mpk_failed(last)) last = time_solves(ctx, &a, fac, MANY, repeat, &many);
+    mpk_accelerator_report solved = {.struct_size = sizeof solved};
+    mpk_accelerator_report_get(ctx, &solved);
     printf("{\"matrix\": \"%s\", \"where\": \"%s\", \"block\": %d, \"schedule\": \"%s\", ", name,
            s->where, s->block, strcmp(s->where, "engine") ? s->schedule : "-");
     const char *text = "";
@@ -119,11 +149,13 @@ static int go(const char *name, const char *const *words, const subject *s, int 
         mpk_factor_block_info_get(fac, &blocks);
         printf("\"n\": %d, \"frames\": %d, \"blocks\": %lld, \"stages\": %d, \"rejected\": %lld, "
                "\"two_by_two\": %lld, \"positive\": %lld, \"negative\": %lld, \"gflop\": %.4g, "
-               "\"componentwise\": %.3g, \"solved\": %d, \"cold_s\": %.6f, \"warm_s\": %.6f",
+               "\"componentwise\": %.3g, \"solved\": %d, \"cold_s\": %.6f, \"warm_s\": %.6f, "
+               "\"solve_s\": %.6f, \"solves_s\": %.6f",
                (int)a.n, (int)blocks.block_rows, (long long)blocks.blocks, (int)blocks.stages,
                (long long)blocks.rejected, (long long)found.two_by_two,
                (long long)found.inertia.positive, (long long)found.inertia.negative,
-               1e-9 * found.flops, info.componentwise, info.solved, cold, repeat ? best : cold);
+               1e-9 * found.flops, info.componentwise, info.solved, cold, repeat ? best : cold, one,
+               many);
         long long launches = 0;
         double queued = 0;
         for (int k = 0; k < 6; k++) {
@@ -132,9 +164,9 @@ static int go(const char *name, const char *const *words, const subject *s, int 
         }
         if (r.calls[0])
             printf(", \"launches\": %lld, \"queued_s\": %.6f, \"waits\": %lld, \"wait_s\": %.6f, "
-                   "\"megabytes\": %.4g",
+                   "\"megabytes\": %.4g, \"solved_there\": %lld",
                    launches, queued, (long long)(r.waits - before.waits), r.wait_s - before.wait_s,
-                   1e-6 * (double)(r.bytes - before.bytes));
+                   1e-6 * (double)(r.bytes - before.bytes), (long long)(solved.solves - r.solves));
         printf("}\n");
     }
     fflush(stdout);

@@ -11,6 +11,7 @@
  *    no pairs            D is diagonal
  *    no judging          the host waits for the results of factorize and solve; replaces pivots itself
  *    no load and store   blocks are dense in its memory
+ *    no solves           triangular solves run on the processor
  *  It factorizes A = L D L^T (L L^T, L D U) on blocks, method ildlt. Options that it cannot honour are
  *  refused, MPK_ERR_UNSUPPORTED: pivoting is complete where factorize permutes and none where it does
  *  not, schedule is subsets, atomic with atomics, or jacobi, and device is cpu.
@@ -110,6 +111,9 @@ typedef struct mpk_accelerator_task {
                               place; < 0: all. NULL: nothing is changed, only counted */
     int64_t *kept;       /**< drop: [out] count, host */
     int32_t tag;         /**< comes back in the span of this call */
+    /** downdate of tables that have `sums`: batch.count + 1, host: block[0][i] takes items first[i] ..
+     *  first[i+1] - 1 of all other lists, one after the other; its blocks differ. NULL: item i */
+    const int64_t *first;
 } mpk_accelerator_task;
 
 /** When a kernel was at work: seconds before the last wait() returned. */
@@ -134,8 +138,8 @@ typedef struct mpk_accelerator {
     int atomics;  /**< several items of a downdate may have one block[0] */
     int pivoting; /**< factorize permutes rows and columns, and fills perm */
     unsigned
-        precisions; /**< bit s: it computes in mpk_scalar s. The kernels here are for MPK_D, the
-                                one that the engine asks for so far */
+        precisions; /**< bit s: it computes in mpk_scalar s. The kernels here are for MPK_D, `run`
+                              for the others, too */
     int32_t largest_block; /**< n of a block, 1 .. 128 */
     int32_t only_block;    /**< the one n that it takes; 0: all up to largest_block */
 
@@ -193,6 +197,13 @@ typedef struct mpk_accelerator {
         *forms; /**< those that mpk_accelerator_use_form() knows; NULL: none */
     /** What went wrong in the last call that failed; NULL, or a text that lives as long as the table. */
     const char *(*last_error)(void *self);
+    int sums; /**< `run` takes task.first: all downdates of a block are one item's */
+    /** Exact solves with the whole factor run on the accelerator: forward and backward sweeps over
+     *  its level sets, by zero_out and downdate alone, as many right-hand sides at once as a block
+     *  has rows; batch.buffer is NULL. The processor does the rest: parts of a factor, solves by
+     *  sweeps or by products with approximate inverses, all of blocks that rest in another form, and
+     *  where there is no memory for it. */
+    int solves;
 } mpk_accelerator;
 
 /** What an accelerator was asked to do. */
@@ -208,13 +219,17 @@ typedef struct mpk_accelerator_report {
     double boundary_s;   /**< from the last kernel of a stage to the next one's first */
     int64_t waits;       /**< times the host waited for results that decide what comes next */
     double wait_s;       /**< how long */
+    int64_t solves;      /**< right-hand sides that were solved there */
+    int64_t solve_calls; /**< kernels for these, which are in none of the numbers above */
+    double solve_s;      /**< how long solves took, with vectors there and back */
 } mpk_accelerator_report;
 
 /** Have factors of ctx computed by an accelerator from now on; NULL: by the options again.
  *  ctx         [inout]
  *  accelerator [in] borrowed: must outlive the factors
  *  Returns MPK_OK | MPK_ERR_ARGUMENT: a function or a size is missing | MPK_ERR_MEMORY.
- *  Not while factors of ctx exist that another one made. Solves run on the processor. */
+ *  Not while factors of ctx exist that another one made. Solves run on the processor, but where the
+ *  table has `solves`. */
 MPK_API mpk_status mpk_context_use_accelerator(mpk_context *ctx,
                                                const mpk_accelerator *accelerator);
 /** What the context's accelerator did so far; MPK_ERR_ARGUMENT: it has none. */
@@ -223,20 +238,20 @@ MPK_API mpk_status mpk_accelerator_report_get(const mpk_context *ctx,
 
 /** The processor as an accelerator: plain loops, in the order in which the simulators compute. It
  *  has atomics (it does one item after the other), pivots along the diagonal and all that a table may
- *  have, in all precisions. A copy of it may be given less, or `pairs` and `judges`, which it leaves
- *  off. */
+ *  have, in all precisions. A copy of it may be given less, or `pairs`, `judges` and `solves`, which it
+ *  leaves off. */
 MPK_API const mpk_accelerator *mpk_accelerator_cpu(void);
 
-/** Let blocks rest in a form of the table's own: of the processor's "compressed" (a bit mask and the
- *  values of its bits), "single" and "bf16" (the upper half of a single), of a GPU's "single". They are
+/** Let blocks rest in a form of the table's own: of the processor's and of a GPU's "compressed" (a bit
+ *  mask and the values of its bits), "single" and "bf16" (the upper half of a single). They are
  *  rounded whenever they are stored; a solve makes up for that by its iterations. MPK_D alone.
  *  table [inout] a copy of the caller's
  *  name  [in]    "dense": none
  *  Returns MPK_OK | MPK_ERR_ARGUMENT: the table has no such form */
 MPK_API mpk_status mpk_accelerator_use_form(mpk_accelerator *table, const char *name);
 
-/** An NVIDIA GPU as an accelerator: kernels that borgc made (s, d; blocks of 8, 16, 32 rows), queued on
- *  streams. It has atomics, pivots with pairs, and judges. ctx opens the GPU as mpk_device_info_get()
+/** An NVIDIA GPU as an accelerator: kernels that borgc made (s, d, c, z; blocks of 8, 16, 32 rows),
+ *  queued on streams. It has atomics, pivots with pairs, and judges, drops and solves. ctx opens the GPU as mpk_device_info_get()
  *  does.
  *  ctx    [inout]
  *  number [in]  from 0

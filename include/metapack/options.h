@@ -423,8 +423,9 @@ typedef struct mpk_options {
     mpk_jacobi_judge jacobi_judge;
     /** Approximate inverses by blocks: the columns of a block share one system. on: the pattern
      *  is one of blocks, so all columns of a block have the same rows, whole blocks. M has more
-     *  entries, without an index each: its pattern is found sooner, and products take longer
-     *  unless blocks are full. Not with isai_pattern blocks, nor on a device. Default off. */
+     *  entries, on the processor without an index each: its pattern is found sooner, and
+     *  products take longer unless blocks are full. Not with isai_pattern blocks. Default
+     *  off. */
     mpk_switch isai_frames;
     /* options: end */
     int64_t reserved[11]; /**< 0: for options to come; metapack.h, Structs */

@@ -232,8 +232,11 @@ static int add_kernels(writer *w) {
         snprintf(w->text, SIM_SYNTHESIZE_TEXT, "%s", p ? borg_program_messages(p) : "no memory");
     } else {
         borg_sink out = {.arena = &w->arena};
-        borg_put_text(&out, text, length);
         const bool cuda = *w->suffix == 'c' && w->suffix[1] == 'u';
+        if (cuda) /* kernels around them are in the template */
+            borg_put(&out, "#define B_KERNEL(threads, lanes) static __device__ "
+                           "__forceinline__ void\n");
+        borg_put_text(&out, text, length);
         if (cuda) put_launches(text, &out);
         fill_in(w, cuda ? sim_template_run_cu : sim_template_run_c, &out);
         add_file(w, cuda ? "kernels.cu" : "kernels.c", &out);

@@ -302,8 +302,8 @@ static const mpk_option table[] = {
      "approximate inverses by blocks: the columns of a block share one system",
      "on: the pattern is one of blocks, so all columns of a block have the same rows, whole "
      "blocks. "
-     "M has more entries, without an index each: its pattern is found sooner, and products take "
-     "longer unless blocks are full. Not with isai_pattern blocks, nor on a device."},
+     "M has more entries, on the processor without an index each: its pattern is found sooner, and "
+     "products take longer unless blocks are full. Not with isai_pattern blocks."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");

@@ -34,34 +34,71 @@ static double rough(mpki_solve_work *work, void *v) {
     return MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, INFINITY, work, v).rough;
 }
 
-/* v := S P^T L^-T v, and less of what A leaves of it, if that is much. False: it is none of the
- * kernel. */
-static bool settle(mpki_solve_work *work, void *v) {
+enum { AT_ONCE = 16 /* vectors that go through the factor together */ };
+
+/* v := S P^T L^-T v for `count` vectors, and less of what A leaves of them, if that is much.
+ * r [work] as many; of one vector work->r will do. kernel [out] is it one of the kernel? */
+static void settle(mpki_solve_work *work, mpki_application *m, int count, char *v, char *r,
+                   bool *kernel) {
     static const double CLEAR = 1e4, FLAT = 10;
-    const mpk_factor *fac = work->m.fac;
+    const mpk_factor *fac = m->fac;
+    const mpk_scalar scalar = fac->an->scalar;
     const int32_t n = fac->an->n;
-    const double bound = mpki_default_zero_tolerance(fac->an->scalar);
-    mpki_apply(&work->m, MPK_PART_LT, 1, v, n, v, n);
-    const double first = rough(work, v);
-    if (first <= FLAT * bound || !isfinite(first)) return isfinite(first);
-    mpki_apply_inverse(work, work->r);
-    MPKI_DISPATCH(fac->an->scalar, column_add)(n, 0, work->r, v);
-    return rough(work, v) <= CLEAR * bound;
+    const int64_t bytes = n * (int64_t)mpk_scalar_size(scalar);
+    const double bound = mpki_default_zero_tolerance(scalar);
+    bool more[AT_ONCE], any = false;
+    mpki_apply(m, MPK_PART_LT, count, v, n, v, n);
+    for (int k = 0; k < count; k++) {
+        const double first = rough(work, v + k * bytes);
+        kernel[k] = isfinite(first);
+        more[k] = kernel[k] && !(first <= FLAT * bound);
+        any = any || more[k];
+        if (r != work->r) memcpy(r + k * bytes, work->r, (size_t)bytes);
+    }
+    if (any) mpki_apply(m, MPK_PART_ALL, count, r, n, r, n);
+    for (int k = 0; k < count; k++) {
+        if (!more[k]) continue;
+        MPKI_DISPATCH(scalar, column_add)(n, 0, r + k * bytes, v + k * bytes);
+        kernel[k] = rough(work, v + k * bytes) <= CLEAR * bound;
+    }
 }
 
 /* Vectors of single zero pivots, until there are as many as zero pivots. */
 static mpk_status join_each(mpki_solve_work *work, mpki_basis *basis) {
     const mpk_factor *fac = work->m.fac;
-    const int64_t zeros = fac->info.inertia.zero;
+    mpk_context *ctx = work->m.ctx;
+    const int64_t zeros = fac->info.inertia.zero, n = fac->an->n;
+    const size_t bytes = (size_t)n * mpk_scalar_size(fac->an->scalar);
     mpki_weak_pivot list[MPKI_BASIS_MOST];
     const int there = fac->engine->direct->zeros(fac->direct, zeros, MPKI_BASIS_MOST, list);
-    for (int k = 0; k < there && basis->count < zeros; k++) {
-        char *v = room(work->m.ctx, fac, basis);
-        if (!v) return mpki_failed(work->m.ctx);
-        MPKI_DISPATCH(fac->an->scalar, null_of_weak)(&list[k], fac->an->n, v);
-        if (settle(work, v)) join(fac, basis, v);
+    const int at_once = there < AT_ONCE ? there : AT_ONCE;
+    mpki_application m;
+    if (there == 0) return MPK_OK;
+    mpk_status status = mpki_apply_make(ctx, fac, fac->options.threads, at_once, &m);
+    if (mpk_failed(status)) return status;
+    char *v = mpki_alloc(ctx, STAGE, 2 * at_once, bytes), *to;
+    if (!v) status = mpki_failed(ctx);
+    for (int from = 0; v && from < there && basis->count < zeros; from += at_once) {
+        const int count = there - from < at_once ? there - from : at_once;
+        bool kernel[AT_ONCE];
+        for (int k = 0; k < count; k++) MPKI_DISPATCH(fac->an->scalar, null_of_weak)
+        (&list[from + k], fac->an->n, v + (size_t)k * bytes);
+        settle(work, &m, count, v, v + (size_t)at_once * bytes, kernel);
+        for (int k = 0; k < count && basis->count < zeros; k++) {
+            if (!kernel[k]) continue;
+            to = room(ctx, fac, basis);
+            if (!to) {
+                status = mpki_failed(ctx);
+                break;
+            }
+            memcpy(to, v + (size_t)k * bytes, bytes);
+            join(fac, basis, to);
+        }
+        if (mpk_failed(status)) break;
     }
-    return MPK_OK;
+    mpki_release(ctx, v);
+    mpki_apply_free(&m);
+    return status;
 }
 
 static mpk_status probe(mpki_solve_work *work, mpki_basis *basis) {
@@ -70,7 +107,7 @@ static mpk_status probe(mpki_solve_work *work, mpki_basis *basis) {
     if (!v) return mpki_failed(work->m.ctx);
     fac->engine->direct->at_zeros(fac->direct, v);
     MPKI_DISPATCH(fac->an->scalar, basis_mix)(fac->an->n, v);
-    basis->probed = settle(work, v);
+    settle(work, &work->m, 1, v, work->r, &basis->probed);
     if (basis->probed) join(fac, basis, v);
     return MPK_OK;
 }

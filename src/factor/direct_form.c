@@ -54,6 +54,7 @@ mpk_status mpki_direct_replace(mpk_factor *fac, const mpk_analysis *an) {
     fac->engine->direct->free(&fac->direct);
     fac->direct = fresh;
     fac->known.core = 0;
+    fac->cost = (mpki_stop){0};
     return MPK_OK;
 }
 
@@ -99,9 +100,18 @@ static mpk_status return_to_base(mpk_factor *fac) {
     return MPK_OK;
 }
 
+/* What costs no more than some times the last factorization with the same analysis has not run
+ * away, for another analysis of values like these would do no better. */
+static mpki_stop at_least(mpki_stop stop, const mpki_stop *cost) {
+    stop.flops = fmax(stop.flops, MPKI_STOP_LAST_TIMES * cost->flops);
+    if (cost->rejected > stop.rejected / MPKI_STOP_LAST_TIMES)
+        stop.rejected = (int64_t)fmin(MPKI_STOP_LAST_TIMES * (double)cost->rejected, 9e18);
+    return stop;
+}
+
 /* Outer pivoting. For a new factor the analysis is of these values; later it is of older ones and
  * is given up sooner, since it may no longer fit (Sigma of an interior point method grows by ten
- * orders of magnitude). It is then made anew from the present values, with the caller's options;
+ * orders of magnitude), unless older values cost as much. It is then made anew from the present values, with the caller's options;
  * and if even that runs away and had no matching, with one. */
 static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric_result *result,
                                       int *stages) {
@@ -110,6 +120,7 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
     bool fresh = is_new || (fac->own && !fac->away && /* none that is made of them is better */
                             fac->own_of == mpki_values_hash(fac->an, fac->ax));
     bool last = false; /* a matching was asked for, whether it found pairs */
+    mpki_stop given_up = {INFINITY, INT64_MAX};
     for (;; ++*stages) {
         const mpk_analysis_info *info = &fac->an->info;
         mpki_stop stop = mpki_fresh_stop(fac->an);
@@ -118,14 +129,18 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
                                           MPKI_STOP_OLD_ENTRY * (double)info->nnz);
             stop.rejected =
                 (int64_t)fmin(fac->patience * (0.5 * info->n + MPKI_STOP_OLD_REJECTED), 9e18);
+            stop = at_least(stop, &fac->cost);
         }
         const bool may_stop = free_to && !last && (!fresh || !info->matching);
         mpk_status status = mpki_factorize_once(fac, may_stop ? &stop : NULL, result);
         if (mpk_failed(status) || !result->runaway) {
-            const bool paid = result->flops < 0.5 * stop.flops;
+            const bool paid = result->flops < 0.5 * given_up.flops &&
+                              (double)result->rejected < 0.5 * (double)given_up.rejected;
             if (!mpk_failed(status) && *stages > 1 && !is_new && !paid) fac->patience *= 2;
+            if (!mpk_failed(status)) fac->cost = (mpki_stop){result->flops, result->rejected};
             return status;
         }
+        if (!fresh) given_up = stop;
         status = mpki_factor_bring(fac->ctx, fac);
         if (mpk_failed(status)) return status;
         fac->engine->direct->clear(
@@ -149,6 +164,8 @@ static mpk_status extend_core(mpk_factor *fac, const char *keep, mpki_numeric_re
                                     (double)MPKI_STOP_CORE_COLUMN * info->n,
                                 MPKI_STOP_CORE_TIMES * (int64_t)info->n};
         status = mpki_factorize_once(fac, &stop, result);
+        if (!mpk_failed(status) && !result->runaway)
+            fac->cost = (mpki_stop){result->flops, result->rejected};
     }
     *dear = status == MPK_ERR_MEMORY || status == MPK_ERR_NUMERIC ||
             (!mpk_failed(status) && result->runaway);
@@ -170,9 +187,30 @@ static mpk_status choose_rows(const mpk_factor *fac, int round, const char *miss
     return status;
 }
 
-/* Did the core explain A with older values, and has it the same rank now? */
-static bool core_holds(const mpk_factor *fac) {
-    return fac->known.core > 0 && fac->info.inertia.zero == fac->known.zeros;
+/* Did the core explain A with older values, and does it these, too? It has the same rank now, and
+ * that is the structural one, which A cannot exceed; or A takes to zero what it took to zero then,
+ * one vector of all rows beside the core. If there was none, the rank has to do. */
+static mpk_status core_holds(mpk_factor *fac, bool *holds) {
+    const mpki_rank_memory *known = &fac->known;
+    const int64_t zeros = fac->info.inertia.zero;
+    double eta = INFINITY;
+    *holds = known->core > 0 && zeros == known->zeros;
+    if (!*holds || zeros == fac->an->n - fac->an->info.structural_rank || known->count == 0)
+        return MPK_OK;
+    mpk_status status = mpki_factor_bring(fac->ctx, fac);
+    if (!mpk_failed(status)) status = mpki_kernel_again(fac, &eta);
+    *holds = eta <= mpki_kernel_bound(fac);
+    return status;
+}
+
+/* The core explains A: what core_holds() has to know of that. */
+static mpk_status remember_core(mpk_factor *fac) {
+    double eta;
+    fac->known.core = 1;
+    fac->known.zeros = fac->info.inertia.zero;
+    fac->effort = INFINITY;
+    mpki_kernel_forget(fac);
+    return mpki_kernel_of_all(fac, &eta);
 }
 
 /* Of a structurally singular matrix it is enough to factorize the core, unless the core is singular
@@ -183,8 +221,9 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
     mpk_context *ctx = fac->ctx;
     const int32_t n = fac->an->n;
     double error = 0;
-    bool dear = false;
-    if (!mpki_core_is_part(&fac->an->core) || core_holds(fac)) return MPK_OK;
+    bool dear = false, holds = false;
+    if (!mpki_core_is_part(&fac->an->core)) return MPK_OK;
+    if (mpk_failed(core_holds(fac, &holds)) || holds) return mpki_failed(ctx);
     char *keep = MPKI_ZNEW(ctx, STAGE, n, char), *missed = MPKI_NEW(ctx, STAGE, n, char);
     mpk_status status = keep && missed ? MPK_OK : mpki_failed(ctx);
     for (int round = 1; !mpk_failed(status) && mpki_core_is_part(&fac->an->core) && !dear;
@@ -192,8 +231,7 @@ static mpk_status factorize_rest(mpk_factor *fac, mpki_numeric_result *result, i
         status = mpki_try_core(fac, missed, &error);
         if (mpk_failed(status)) break;
         if (error <= mpki_accuracy(&fac->options, fac->an->scalar)) {
-            fac->known.core = 1;
-            fac->known.zeros = fac->info.inertia.zero;
+            status = remember_core(fac);
             break;
         }
         if (fac->known.core < 0) { /* more of it was too dear with older values */

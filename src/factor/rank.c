@@ -252,6 +252,13 @@ static bool structurally_singular(const mpk_factor *fac) {
     return analysed_these(fac);
 }
 
+/* More pivots than the pattern alone allows A to have independent rows: the weakest are rounding. */
+static mpk_status beyond_structure(mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    const int64_t more = an->n - an->info.structural_rank - fac->info.inertia.zero;
+    return mpki_core_is_part(&an->core) && more > 0 ? mpki_weakest_to_zero(fac, more) : MPK_OK;
+}
+
 /* Zero pivots that no vector explains may come of a matching of other values. */
 static bool wants_matching(const verdict *v) {
     const mpk_factor *fac = v->fac;
@@ -415,7 +422,7 @@ mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale) {
     if (fac->an->n == 0 || info->perturbed > 0) return MPK_OK;
     if (structurally_singular(fac)) {
         info->rank = MPK_RANK_STRUCTURAL;
-        return MPK_OK;
+        return beyond_structure(fac);
     }
     if (mpk_failed(mpki_failed(fac->ctx))) return mpki_failed(fac->ctx);
     if (info->inertia.zero == 0 && !(weak(fac) && v.by_default)) return MPK_OK;

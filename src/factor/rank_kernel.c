@@ -228,6 +228,13 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
     fac->info.min_pivot = least_pivot(fac);
 }
 
+mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count) {
+    mpki_weak_pivot list[MPKI_WEAK_MOST];
+    const int most = count < MPKI_WEAK_MOST ? (int)count : MPKI_WEAK_MOST;
+    make_zero(fac, list, fac->engine->direct->weak(fac->direct, INFINITY, most, list));
+    return mpki_failed(fac->ctx);
+}
+
 /* Zero pivots, where they are few, are beside the weak ones in what is shared. Those of the kernel
  * are the weakest, as a rule: once some are not, the others are left. */
 mpk_status mpki_weak_to_zero(mpk_factor *fac) {

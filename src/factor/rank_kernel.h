@@ -36,6 +36,9 @@ static inline double mpki_effort_of_factor(const mpk_factor *fac) {
            50.0 * fac->an->n;
 }
 
+/** So many pivots, the weakest ones, are rounding for sure: each becomes zero. */
+mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count);
+
 /** Vectors that were found to be of A's kernel, for the next values: fac->known. */
 mpk_status mpki_kernel_remember(mpk_factor *fac, const void *v);
 /** How nearly A takes all of them to zero now: one product. */

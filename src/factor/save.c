@@ -18,7 +18,8 @@ static const char SAVE[] = "save", LOAD[] = "load";
 typedef struct state {
     int64_t threads, own, narrow, rescaled, lowered, matched, wide_for, broken, examined, regular;
     uint64_t own_of;
-    double patience, raised, effort, size;
+    double patience, raised, effort, size, cost_flops;
+    int64_t cost_rejected;
     int64_t vectors, weak, zeros, undecided, core, tried; /* known */
     double known_raised;
     int64_t certified, tests; /* the certificate */
@@ -44,6 +45,8 @@ static state state_of(const mpk_factor *fac) {
                    .regular = examined && fac->regular,
                    .own_of = fac->own ? fac->own_of : 0,
                    .patience = fac->patience,
+                   .cost_flops = fac->cost.flops,
+                   .cost_rejected = fac->cost.rejected,
                    .raised = fac->raised,
                    .effort = fac->effort,
                    .size = fac->size,
@@ -166,7 +169,7 @@ static bool check_state(mpki_archive *a, const state *s, const mpk_analysis *an)
         s->zeros < -1 || s->zeros > an->n || s->broken != 0)
         return mpki_archive_damaged(a, "what it knows of the kernel");
     if (!(s->size > 0 && isfinite(s->size)) || !(s->patience >= 1) || isnan(s->effort) ||
-        !(s->raised >= 0 && s->known_raised >= 0))
+        !(s->raised >= 0 && s->known_raised >= 0) || !(s->cost_flops >= 0) || s->cost_rejected < 0)
         return mpki_archive_damaged(a, "its bounds");
     if (s->skew < -1 || s->skew > an->nnz || s->rough < 0)
         return mpki_archive_damaged(a, "what its triangles differ by");
@@ -351,6 +354,7 @@ static bool get_numbers(mpki_archive *a, mpk_factor *fac) {
         return false;
     }
     fac->known.core = (int)s.core; /* which new numbers would have to find anew */
+    fac->cost = (mpki_stop){s.cost_flops, s.cost_rejected};
     take_info(fac, &t);
     return check_zeros(a, fac, t.zero);
 }

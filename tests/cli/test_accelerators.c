@@ -46,6 +46,31 @@ static void backends(void **state) {
     assert_has(o.out, " }\n}\n");
 }
 
+#ifdef METAPACK_CUDA_HOST
+/* A GPU behind the interface, whose kernels run on the host: it solves, but for blocks in a form. */
+static void gpu(void **state) {
+    (void)state;
+    static const char *const names[] = {"cuda-interface", "cuda-interface:0",
+                                        "cuda-interface:0:compressed", "cuda-interface:0:bf16"};
+    setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        RUN(&o, NULL, "solve", "--generate", "nlpkkt 2", "--backend", names[k], "--json");
+        assert_code(&o, 0);
+        assert_has(o.err, "good: accurate to rounding");
+        assert_int_equal(strstr(o.err, "\nSolves ") != NULL, k < 2);
+        assert_has(o.out, "\"solves\": ");
+        assert_int_equal(strstr(o.out, "\"solves\": 0,") != NULL, k >= 2);
+    }
+    RUN(&o, NULL, "solve", "--generate", "nlpkkt 2", "--backend", "cuda-interface:0:half");
+    assert_code(&o, 1);
+    assert_has(o.err, "dense, compressed, single or bf16");
+    RUN(&o, NULL, "solve", "--generate", "random 40 0.1 0.3 hermitian", "--backend",
+        "cuda-interface", "--drop-tolerance", "1e-3");
+    assert_has(o.err, "\nSolves ");
+    unsetenv("METAPACK_CUDA_MODULE");
+}
+#endif
+
 static void bad_backends(void **state) {
     (void)state;
     static const struct {
@@ -153,6 +178,9 @@ static void synthesized(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(backends, empty_folder),
+#ifdef METAPACK_CUDA_HOST
+                                       cmocka_unit_test_teardown(gpu, empty_folder),
+#endif
                                        cmocka_unit_test_teardown(bad_backends, empty_folder),
                                        cmocka_unit_test_teardown(models, empty_folder),
                                        cmocka_unit_test_teardown(synthesized, empty_folder)};

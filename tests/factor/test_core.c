@@ -4,6 +4,7 @@
  * matching leaves bare to wait for that row, all of them would meet at the root. */
 #include "support.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 typedef struct programme {
@@ -137,6 +138,46 @@ static void test_singular_core(void **unused) {
     assert_true(r.factor.stages > 1);
     assert_true(r.factor.nnz <= 100 * (int64_t)p.count);
     programme_free(&p);
+}
+
+/* Most columns are delayed up to the root, which no analysis expects. Values of the same rank that
+ * come later are factorized once all the same. */
+static void test_later_values(void **unused) {
+    (void)unused;
+    const mpk_options o = defaults();
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_problem_view a;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info first, info;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_problem_read(ctx, METAPACK_DATA "/qp_kkt/dualc5.mtx.xz", &problem),
+                     MPK_OK);
+    mpk_problem_view_get(problem, &a);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_SINGULAR);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_SINGULAR);
+    mpk_factor_info_get(fac, &first);
+    const int32_t n = a.n;
+    assert_int_equal(first.inertia.zero, n - 16); /* the structural rank */
+    double *values = malloc((size_t)a.nnz * sizeof *values);
+    int *shift = malloc((size_t)n * sizeof *shift);
+    unsigned state = 11;
+    for (int turn = 0; turn < 4; turn++) {
+        for (int32_t i = 0; i < n; i++) shift[i] = (int)draw(&state, 3) - 1;
+        for (int32_t j = 0; j < n; j++)
+            for (int64_t k = a.ap[j]; k < a.ap[j + 1]; k++)
+                values[k] = ldexp(((const double *)a.ax)[k], shift[a.ai[k]] + shift[j]);
+        assert_int_equal(mpk_refactorize(ctx, values, &o, fac), MPK_SINGULAR);
+        mpk_factor_info_get(fac, &info);
+        assert_int_equal(info.inertia.zero, first.inertia.zero);
+        if (turn > 0) assert_int_equal(info.stages, 1);
+    }
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    free(values), free(shift);
 }
 
 /* The same, but there is no room for more than the core: then that is what is said. */
@@ -278,9 +319,12 @@ static void test_integers(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_core),          cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_singular_core), cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_other_values),  cmocka_unit_test(test_delayed_beyond_limit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_core),
+                                       cmocka_unit_test(test_integers),
+                                       cmocka_unit_test(test_singular_core),
+                                       cmocka_unit_test(test_later_values),
+                                       cmocka_unit_test(test_no_room),
+                                       cmocka_unit_test(test_other_values),
+                                       cmocka_unit_test(test_delayed_beyond_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

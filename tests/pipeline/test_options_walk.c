@@ -237,12 +237,14 @@ static void test_walk(void **unused) {
 
 /* ---- machines -------------------------------------------------------------------------------- */
 
-/* A context on the processor's own table, with atomics and pivoting or, as the systolic array and
- * the pipelines are, without; and what such a machine takes. */
-static mpk_context *on_machine(mpk_accelerator *table, bool able, mpk_options *o) {
+/* A context on the processor's own table, with atomics and pivoting, or, as the systolic array and
+ * the pipelines are, without, or with all that a GPU's has; and what such a machine takes. */
+enum { PLAIN, ABLE, LIKE_GPU, MACHINES };
+static mpk_context *on_machine(mpk_accelerator *table, int able, mpk_options *o) {
     mpk_context *ctx = new_context();
     *table = *mpk_accelerator_cpu();
-    table->atomics = table->pivoting = able;
+    table->atomics = table->pivoting = able != PLAIN;
+    table->pairs = table->judges = table->solves = able == LIKE_GPU;
     assert_int_equal(mpk_context_use_accelerator(ctx, table), MPK_OK);
     mpk_options_init(o);
     o->method = MPK_METHOD_ILDLT, o->threads = 1;
@@ -294,7 +296,7 @@ static void words(mpk_context *ctx, const mpk_option *row, const mpk_options *ba
 static void test_machines(void **unused) {
     (void)unused;
     static const char *const swept[] = {"sweeps", "jacobi_epsilon", "jacobi_decay", "jacobi_norm"};
-    for (int able = 0; able < 2; able++) {
+    for (int able = PLAIN; able < MACHINES; able++) {
         mpk_accelerator table;
         mpk_options base;
         mpk_context *ctx = on_machine(&table, able, &base);
@@ -320,7 +322,9 @@ static void test_machines(void **unused) {
                 }
             if (!mpk_option_is_read(row, &base, NULL, 0)) refused(ctx, &job, k, &base);
             if (!mpk_option_is_read(row, &with, NULL, 0)) continue;
-            const bool rare = row->krylov || !strcmp(row->key, "stages"); /* the factor is exact */
+            /* the factor is exact, and with 2x2 pivots the first answer */
+            const bool rare = row->krylov || !strcmp(row->key, "stages") ||
+                              (able == LIKE_GPU && !strcmp(row->key, "accuracy"));
             if (!changes(ctx, row, &with) && !is_unseen(row->key) && !rare)
                 fail_msg("on a machine %s is read, and nothing changes", row->key);
             if (row->count) words(ctx, row, &with);

@@ -62,6 +62,8 @@ void solver_certify(solver *s);
 /* values.c: where blocks are, at the present places; their values, those of A; none */
 int solver_fill(solver *s);
 int solver_values(solver *s);
+/* all values to the kernels, or back */
+void solver_exchange(const solver *s, void (*move)(void *values, size_t bytes));
 void solver_release(solver *s);
 pivot solver_pivot(const solver *s, int place);
 /* a new butterfly for a frame; v := B^T v, or B v, for elements `step` apart */

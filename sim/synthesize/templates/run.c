@@ -12,6 +12,14 @@ void kernel_release(void *p) {
     free(p);
 }
 
+void kernel_send(void *values, size_t bytes) {
+    (void)values, (void)bytes; /* kernels run here */
+}
+
+void kernel_fetch(void *values, size_t bytes) {
+    (void)values, (void)bytes;
+}
+
 void run_factorize(int64_t count, double **block, double **other, double **diag, double small,
                    int32_t *trouble, double *largest) {
     factorize(0, count, block, other, diag, small, trouble, largest);
@@ -22,7 +30,7 @@ void run_solve(int64_t count, double **block, const double **tri, const double *
     solve(0, count, block, tri, diag, order, largest);
 }
 
-void run_downdate(int64_t count, double **block, const double **a, const double **b,
-                  const double **diag) {
-    downdate(0, count, block, a, b, diag);
+void run_downdate(int64_t count, const int64_t *first, double **block, const double **a,
+                  const double **b, const double **diag) {
+    downdate(0, first[count], block, a, b, diag);
 }

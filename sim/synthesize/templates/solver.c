@@ -62,15 +62,37 @@ static int add_up(solver *s) {
 
 /* ---- a stage --------------------------------------------------------------------------------- */
 
+/* Updates of blocks, as they are found; and as they are sent: those of one block one after the other. */
+typedef struct update {
+    double *block;
+    const double *a, *b, *diag;
+    int32_t target; /* number of the block in the batch */
+} update;
+
 typedef struct batch {
     double **block, **other, **own;
     const double **a, **b, **diag;
     double *largest;
-    int32_t *trouble, *place, *set, *stamp; /* stamp: of a downdate's target, the batch it is in */
-    int64_t count, number;
+    int32_t *trouble, *place, *set;
+    int64_t count;
+    update *found;
+    double **to;
+    const double **sent_a, **sent_b, **sent_diag;
+    int64_t *first; /* by target, its updates among those that are sent */
+    int64_t *stamp; /* of a block: `begin` and its number, where it is one of the batch */
+    int64_t updates, targets, begin;
     char *reject;
     int last;
 } batch;
+
+/* A pivot that no kernel takes, by the host. */
+static int replace_pivot(solver *s, pivot *p) {
+    kernel_fetch(p->l, EACH * sizeof(double));
+    const int status = solver_dense(p, PIVOTING, SMALL, &s->info.replaced);
+    kernel_send(p->l, EACH * sizeof(double)), kernel_send(p->diag, OWN * sizeof(double));
+    if (TYPE == LDU) kernel_send(p->u, EACH * sizeof(double));
+    return status;
+}
 
 static int run_pivots(solver *s, batch *t) {
     run_factorize(t->count, t->block, t->other, t->own, SMALL, t->trouble, t->largest);
@@ -79,7 +101,7 @@ static int run_pivots(solver *s, batch *t) {
         pivot p = solver_pivot(s, k);
         const int failed = t->trouble[c] || !isfinite(t->largest[c]);
         if (failed && t->last) {
-            const int status = solver_dense(&p, PIVOTING, SMALL, &s->info.replaced);
+            const int status = replace_pivot(s, &p);
             if (status) return status;
         } else if (failed || (!t->last && !(t->largest[c] <= inside))) {
             t->reject[k] = 1;
@@ -100,17 +122,27 @@ static int run_columns(batch *t) {
 }
 
 static void run_updates(batch *t) {
-    if (t->count) run_downdate(t->count, t->block, t->a, t->b, t->diag);
-    t->count = 0, t->number++;
+    int64_t *first = t->first + 1;
+    if (t->updates == 0) return;
+    memset(t->first, 0, (size_t)(t->targets + 2) * sizeof *first);
+    for (int64_t e = 0; e < t->updates; e++) first[t->found[e].target + 1]++;
+    for (int64_t k = 0; k < t->targets; k++) first[k + 1] += first[k];
+    for (int64_t e = 0; e < t->updates; e++) {
+        const update *u = &t->found[e];
+        const int64_t at = first[u->target]++;
+        t->to[at] = u->block, t->sent_a[at] = u->a, t->sent_b[at] = u->b;
+        t->sent_diag[at] = u->diag;
+    }
+    run_downdate(t->targets, t->first, t->to, t->sent_a, t->sent_b, t->sent_diag);
+    t->begin += t->targets, t->updates = t->targets = 0;
 }
 
-/* target -= a D b^T; a batch has a target once. */
-static void update(batch *t, int64_t target, double *block, const double *a, const double *b,
-                   const double *diag) {
-    if (t->count == MOST || t->stamp[target] == t->number) run_updates(t);
-    t->stamp[target] = (int32_t)t->number;
-    const int64_t c = t->count++;
-    t->block[c] = block, t->a[c] = a, t->b[c] = b, t->diag[c] = diag;
+/* target -= a D b^T, after what was found before. */
+static void add_update(batch *t, int64_t target, double *block, const double *a, const double *b,
+                       const double *diag) {
+    if (t->updates == MOST) run_updates(t);
+    if (t->stamp[target] < t->begin) t->stamp[target] = t->begin + t->targets++;
+    t->found[t->updates++] = (update){block, a, b, diag, (int32_t)(t->stamp[target] - t->begin)};
 }
 
 /* What column k does to the columns behind it. */
@@ -120,15 +152,15 @@ static void push(solver *s, batch *t, int k) {
     for (int64_t f = s->ptr[k]; f < s->ptr[k + 1]; f++) {
         const int j = s->row[f];
         const double *x = s->block + f * EACH, *u = TYPE == LDU ? s->upper + f * EACH : x;
-        update(t, blocks + j, s->pivots + (size_t)j * EACH, x, u, d);
+        add_update(t, blocks + j, s->pivots + (size_t)j * EACH, x, u, d);
         int64_t to = s->ptr[j];
         for (int64_t e = f + 1; e < s->ptr[k + 1]; e++) {
             while (to < s->ptr[j + 1] && s->row[to] < s->row[e]) to++;
             if (to == s->ptr[j + 1]) break;
             if (s->row[to] != s->row[e]) continue;
-            update(t, to, s->block + to * EACH, s->block + e * EACH, u, d);
+            add_update(t, to, s->block + to * EACH, s->block + e * EACH, u, d);
             if (TYPE == LDU)
-                update(t, blocks + s->m + to, s->upper + to * EACH, s->upper + e * EACH, x, d);
+                add_update(t, blocks + s->m + to, s->upper + to * EACH, s->upper + e * EACH, x, d);
         }
     }
 }
@@ -242,16 +274,21 @@ static int run_stages(solver *s, batch *t) {
         int status = solver_fill(s);
         s->info.blocks = s->ptr[s->m];
         if (!status) status = solver_values(s);
+        if (!status) solver_exchange(s, kernel_send);
         const size_t targets = (size_t)(2 * s->info.blocks + s->m);
         t->stamp = status ? NULL : get(targets, sizeof *t->stamp);
         if (!status && !t->stamp) status = -1;
-        t->number = 1, t->count = 0, t->last = stage >= STAGES || stuck;
+        t->begin = 1, t->updates = t->targets = 0; /* a stamp of 0 is of no batch */
+        t->count = 0, t->last = stage >= STAGES || stuck;
         memset(t->reject, 0, (size_t)s->m);
         if (!status) status = run_stage(s, t);
         free(t->stamp);
         const int count = status ? 0 : push_back(s, t->reject);
         if (!status && count < 0) status = -1;
-        if (!status && count == 0) status = end_dense(s);
+        if (!status && count == 0) {
+            solver_exchange(s, kernel_fetch);
+            status = end_dense(s);
+        }
         if (status || count == 0) return status;
         stuck = s->tail == 0 && count > before - before / 8; /* hardly any was accepted */
         s->info.rejected += count, before = count;
@@ -290,21 +327,28 @@ static void count_pivots(solver *s) {
 
 static int factorize(solver *s) {
     const size_t m = (size_t)s->m;
-    double **lists = kernel_memory(6 * MOST * sizeof *lists);
-    batch t = {.largest = kernel_memory(MOST * sizeof *t.largest),
-               .trouble = kernel_memory(MOST * sizeof *t.trouble),
+    double **lists = get(10 * MOST, sizeof *lists);
+    batch t = {.largest = get(MOST, sizeof *t.largest),
+               .trouble = get(MOST, sizeof *t.trouble),
+               .first = get(MOST + 2, sizeof *t.first),
+               .found = get(MOST, sizeof *t.found),
                .place = get(MOST, sizeof *t.place),
                .set = get(m, sizeof *t.set),
                .reject = get(m, 1)};
-    int status = lists && t.largest && t.trouble && t.place && t.set && t.reject ? 0 : -1;
+    int status =
+        lists && t.largest && t.trouble && t.first && t.found && t.place && t.set && t.reject ? 0
+                                                                                              : -1;
     if (!status) {
         t.block = lists, t.other = lists + MOST, t.own = lists + 2 * MOST;
         t.a = (const double **)lists + 3 * MOST, t.b = (const double **)lists + 4 * MOST;
         t.diag = (const double **)lists + 5 * MOST;
+        t.to = lists + 6 * MOST, t.sent_a = (const double **)lists + 7 * MOST;
+        t.sent_b = (const double **)lists + 8 * MOST;
+        t.sent_diag = (const double **)lists + 9 * MOST;
         status = run_stages(s, &t);
     }
     if (!status) count_pivots(s);
-    kernel_release(lists), kernel_release(t.largest), kernel_release(t.trouble);
+    free(lists), free(t.largest), free(t.trouble), free(t.first), free(t.found);
     free(t.place), free(t.set), free(t.reject);
     return status;
 }

@@ -54,8 +54,14 @@ void run_factorize(int64_t count, double **block, double **other, double **diag,
                    int32_t *trouble, double *largest);
 void run_solve(int64_t count, double **block, const double **tri, const double **diag,
                const double **order, double *largest);
-void run_downdate(int64_t count, double **block, const double **a, const double **b,
-                  const double **diag);
-void *kernel_memory(size_t bytes); /* zeroed memory that the kernels can use; NULL: there is none */
+/* block[e] -= a[e] D b[e]^T: for each of `count` blocks its items first[k] .. first[k+1] - 1 one after
+ * the other; the lists are read when it returns. */
+void run_downdate(int64_t count, const int64_t *first, double **block, const double **a,
+                  const double **b, const double **diag);
+/* zeroed memory of the host for values, which kernels have where they run; NULL: there is none */
+void *kernel_memory(size_t bytes);
 void kernel_release(void *p);
+/* a part of it, to where kernels run, or back */
+void kernel_send(void *values, size_t bytes);
+void kernel_fetch(void *values, size_t bytes);
 #endif

@@ -174,6 +174,14 @@ int solver_values(solver *s) {
     return 0;
 }
 
+void solver_exchange(const solver *s, void (*move)(void *values, size_t bytes)) {
+    const size_t blocks = (size_t)s->info.blocks * EACH, m = (size_t)s->m;
+    move(s->block, blocks * sizeof(double)), move(s->pivots, m * EACH * sizeof(double));
+    move(s->diags, m * OWN * sizeof(double));
+    if (TYPE != LDU) return;
+    move(s->upper, blocks * sizeof(double)), move(s->uppers, m * EACH * sizeof(double));
+}
+
 pivot solver_pivot(const solver *s, int k) {
     double *l = s->pivots + (size_t)k * EACH;
     return (pivot){BLOCK, l, TYPE == LDU ? s->uppers + (size_t)k * EACH : l,

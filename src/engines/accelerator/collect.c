@@ -14,6 +14,7 @@ typedef struct harvest {
     int64_t *block; /* some: numbers of blocks, or frames */
     unsigned char *half;
     int64_t some, count;
+    void *sent[MPKI_SENT]; /* some blocks each, for solves there; NULL: none */
 } harvest;
 
 static mpk_status harvest_make(mpki_blocks *f, harvest *h) {
@@ -23,7 +24,9 @@ static mpk_status harvest_make(mpki_blocks *f, harvest *h) {
     h->perm = MPKI_NEW(ctx, STAGE, 2 * h->some * f->offload->n, int32_t);
     h->block = MPKI_NEW(ctx, STAGE, h->some, int64_t);
     h->half = MPKI_NEW(ctx, STAGE, h->some, unsigned char);
-    return h->from && h->perm && h->block && h->half ? MPK_OK : mpki_failed(ctx);
+    for (int k = 0; f->offload->solves && k < MPKI_SENT; k++)
+        h->sent[k] = mpki_alloc(ctx, STAGE, h->some, (size_t)mpki_offload_bytes(f->offload));
+    return mpki_failed(ctx);
 }
 
 static void harvest_free(mpk_context *ctx, harvest *h) {
@@ -31,6 +34,14 @@ static void harvest_free(mpk_context *ctx, harvest *h) {
     mpki_release(ctx, h->perm);
     mpki_release(ctx, h->block);
     mpki_release(ctx, h->half);
+    for (int k = 0; k < MPKI_SENT; k++) mpki_release(ctx, h->sent[k]);
+}
+
+/* Where number k of what is sent back for solves begins; false: nothing is. */
+static bool sent_at(const mpki_blocks *f, const harvest *h, int64_t k, void *to[MPKI_SENT]) {
+    for (int what = 0; h->sent[0] && what < MPKI_SENT; what++)
+        to[what] = (char *)h->sent[what] + k * mpki_offload_bytes(f->offload);
+    return h->sent[0] != NULL;
 }
 
 /* Permutations of the frames, one after the other. */
@@ -69,11 +80,15 @@ static mpk_status keep_pivots(mpki_blocks *f, harvest *h) {
     for (int64_t k = 0, at = 1; k < h->count && !mpk_failed(status); k++) {
         const int32_t frame = (int32_t)h->block[k];
         const bool turned = o->turn[frame] != NULL;
+        void *sent[MPKI_SENT];
+        const bool sends = sent_at(f, h, k, sent);
         status = MPKI_DISPATCH(o->scalar, offload_keep_pivot)(
             f, frame, at, o->perm ? &h->perm[k * o->n] : NULL,
-            o->columns ? &columns[k * o->n] : NULL, turned);
+            o->columns ? &columns[k * o->n] : NULL, turned, sends ? sent : NULL);
         at += 1 + o->ldu + turned;
     }
+    if (h->sent[0] && !mpk_failed(status))
+        status = mpki_offload_solves_send(f, h->count, h->block, h->sent);
     h->count = 0;
     return status;
 }
@@ -94,7 +109,12 @@ static mpk_status all_pivots(mpki_blocks *f, harvest *h) {
     for (int32_t place = 0; place < x->m && !mpk_failed(status); place++) {
         const int32_t frame = x->frame[place];
         if (mpki_in_border(f, frame)) {
-            status = MPKI_DISPATCH(f->offload->scalar, offload_keep_unit)(f, frame);
+            void *sent[MPKI_SENT];
+            const int64_t one = frame;
+            const bool sends = sent_at(f, h, h->some - 1, sent); /* the last place is free yet */
+            status =
+                MPKI_DISPATCH(f->offload->scalar, offload_keep_unit)(f, frame, sends ? sent : NULL);
+            if (sends && !mpk_failed(status)) status = mpki_offload_solves_send(f, 1, &one, sent);
             continue;
         }
         h->block[h->count++] = frame;
@@ -132,16 +152,27 @@ mpk_status mpki_offload_border(mpki_blocks *f) {
     return mpki_border_factor(f);
 }
 
+/* Where the machine has no memory for solves the processor has them. */
+static mpk_status or_without(mpki_blocks *f, mpk_status status) {
+    if (status != MPK_ERR_MEMORY) return status;
+    mpki_offload_solves_free(f);
+    mpki_clear_error(f->stages->ctx);
+    return MPK_OK;
+}
+
 mpk_status mpki_offload_finish(mpki_blocks *f, mpki_block_counts *counts) {
     const mpki_stages *s = f->stages;
     const struct mpki_offload *o = f->offload;
     harvest h = {0};
     const double began = mpki_trace_begin(s->ctx);
-    mpk_status status = harvest_make(f, &h);
+    mpk_status status =
+        mpki_offload_solves_there(f) ? or_without(f, mpki_offload_solves_make(f)) : MPK_OK;
+    if (!mpk_failed(status)) status = harvest_make(f, &h);
     if (!mpk_failed(status)) status = mpki_offload_room(f, 1);
     if (!mpk_failed(status)) status = all_pivots(f, &h);
     if (!mpk_failed(status)) status = all_blocks(f, &h);
     harvest_free(s->ctx, &h);
+    if (o->solves && !mpk_failed(status)) status = or_without(f, mpki_offload_solves_end(f));
     for (int32_t k = 0; o->type == MPK_TYPE_LLT && !mpk_failed(status) && k < s->index.m; k++)
         MPKI_DISPATCH(o->scalar, offload_take_root)(f, k);
     mpki_trace_end(s->ctx, MPKI_LANE_CALLER, "download", -1, began);

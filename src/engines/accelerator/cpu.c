@@ -79,6 +79,7 @@ const mpk_accelerator *mpk_accelerator_cpu(void) {
         .types = 1u << MPK_TYPE_LDLT | 1u << MPK_TYPE_LLT | 1u << MPK_TYPE_LDU,
         .run = run,
         .drops = 1,
+        .sums = 1,
         .forms = mpki_accelerator_cpu_forms};
     return &table;
 }

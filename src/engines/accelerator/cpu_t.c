@@ -291,29 +291,32 @@ void FN(accelerator_solve)(const mpk_accelerator_task *t) {
     }
 }
 
-void FN(accelerator_downdate)(const mpk_accelerator_task *t) {
+/* c -= x D y^T of item i. */
+static void downdate(const mpk_accelerator_task *t, int64_t i, T *c) {
     const mpk_accelerator_batch *b = t->batch;
-    const int n = t->batch->n;
+    const T *x = b->block[1][i], *y = b->block[2][i], *f = b->pivot[i];
+    const int n = b->n;
     T w[MPKI_ACCELERATOR_MOST * MPKI_ACCELERATOR_MOST];
-    for (int64_t i = 0; i < b->count; i++) {
-        const T *x = b->block[1][i], *y = b->block[2][i], *f = b->pivot[i];
-        T *c = b->block[0][i];
-        if (is_rejected(t, i)) continue;
-        for (int k = 0; k < n; k++) {
-            const T d = f[k * (n + 1)], right = beside(t, f, k), left = beside(t, f, k - 1);
-            for (int j = 0; j < n; j++) {
-                const T *l = y + j * n;
-                T p = t_mul(d, conj_if(t->hermitian, l[k]));
-                if (right != 0) p += t_mul(right, conj_if(t->hermitian, l[k + 1]));
-                if (left != 0)
-                    p += t_mul(conj_if(t->hermitian, left), conj_if(t->hermitian, l[k - 1]));
-                w[k * n + j] = p;
-            }
+    for (int k = 0; k < n; k++) {
+        const T d = f[k * (n + 1)], right = beside(t, f, k), left = beside(t, f, k - 1);
+        for (int j = 0; j < n; j++) {
+            const T *l = y + j * n;
+            T p = t_mul(d, conj_if(t->hermitian, l[k]));
+            if (right != 0) p += t_mul(right, conj_if(t->hermitian, l[k + 1]));
+            if (left != 0) p += t_mul(conj_if(t->hermitian, left), conj_if(t->hermitian, l[k - 1]));
+            w[k * n + j] = p;
         }
-        for (int r = 0; r < n; r++)
-            for (int k = 0; k < n; k++)
-                for (int j = 0; j < n; j++) c[r * n + j] -= t_mul(x[r * n + k], w[k * n + j]);
     }
+    for (int r = 0; r < n; r++)
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++) c[r * n + j] -= t_mul(x[r * n + k], w[k * n + j]);
+}
+
+void FN(accelerator_downdate)(const mpk_accelerator_task *t) {
+    for (int64_t k = 0; k < t->batch->count; k++)
+        for (int64_t i = t->first ? t->first[k] : k, end = t->first ? t->first[k + 1] : k + 1;
+             i < end; i++)
+            if (!is_rejected(t, i)) downdate(t, i, t->batch->block[0][k]);
 }
 
 void FN(accelerator_transpose)(const mpk_accelerator_task *t) {

@@ -11,10 +11,10 @@ static const mpki_accelerated *of(const mpk_context *ctx);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void offload_free(mpki_blocks *f) {
+/* What nobody needs once the factor is finished. */
+static void release_work(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     mpk_context *ctx = f->stages->ctx;
-    if (!o) return;
     const mpk_accelerator *a = o->on->table;
     const int32_t frames = f->stages->blocking->nframes;
     mpki_offload_let_go(a, o->block, o->capacity);
@@ -28,20 +28,33 @@ static void offload_free(mpki_blocks *f) {
     for (int k = 0; k < a->nbuffers; k++) {
         mpki_offload_let_go(a, o->buffer[k], a->buffers[k].of_pivot ? frames : o->capacity);
         mpki_release(ctx, o->buffer[k]);
+        o->buffer[k] = NULL;
     }
     if (o->upper != o->block) mpki_release(ctx, o->upper);
     mpki_release(ctx, o->block);
     mpki_release(ctx, o->perm);
     mpki_release(ctx, o->columns);
+    mpki_release(ctx, o->number);
     mpki_release(ctx, o->words);
     mpki_release(ctx, o->was_final);
     mpki_release(ctx, o->turn);
     mpki_release(ctx, o->scratch);
     mpki_release(ctx, o->staging);
+    o->upper = o->block = NULL;
+    o->perm = o->columns = o->turn = o->scratch = NULL;
+    o->words = o->number = NULL, o->was_final = NULL, o->staging = o->state = o->minus = NULL;
+    o->scratches = o->staging_capacity = 0;
     mpki_batch_lists_free(ctx, &o->batch);
     mpki_batch_lists_free(ctx, &o->other);
     mpki_batch_lists_free(ctx, &o->late);
-    mpki_release(ctx, o);
+}
+
+static void offload_free(mpki_blocks *f) {
+    struct mpki_offload *o = f->offload;
+    if (!o) return;
+    mpki_offload_solves_free(f);
+    release_work(f);
+    mpki_release(f->stages->ctx, o);
     f->offload = NULL;
 }
 
@@ -85,6 +98,8 @@ static mpk_status grow_offload(mpki_blocks *f) {
         *at = more;
     }
     if (!o->ldu) o->upper = o->block;
+    mpki_release(f->stages->ctx, o->number); /* it is made anew, as long */
+    o->number = NULL;
     mpk_status status = MPK_OK;
     for (int k = 0; k < a->nbuffers && !mpk_failed(status); k++)
         if (!a->buffers[k].of_pivot) status = make_buffers(f, k, had, count);
@@ -271,7 +286,54 @@ static mpk_status make(mpki_stages *s, mpki_blocks **out) {
 
 static mpk_status finish(mpki_blocks *f, mpki_block_counts *counts) {
     const mpk_status status = mpki_offload_finish(f, counts);
-    if (!mpk_failed(status)) offload_free(f);
+    if (!mpk_failed(status)) (f->offload->solves ? release_work : offload_free)(f);
+    return status;
+}
+
+/* ---- slots, each with the machine to itself: threads may share it ---------------------------- */
+
+static mpki_lock *lock_of(const mpki_blocks *f) {
+    return f && f->offload ? &f->offload->on->lock : NULL;
+}
+
+static mpk_status make_locked(mpki_stages *s, mpki_blocks **out) {
+    mpki_lock *lock = &((mpki_accelerated *)of(s->ctx))->lock;
+    mpki_lock_take(lock);
+    const mpk_status status = make(s, out);
+    mpki_lock_give(lock);
+    return status;
+}
+
+static void end_locked(mpk_context *ctx, mpki_blocks **f) {
+    mpki_lock *lock = lock_of(*f);
+    if (lock) mpki_lock_take(lock);
+    end(ctx, f);
+    if (lock) mpki_lock_give(lock);
+}
+
+#define LOCKED(name, slot)                                                                         \
+    static mpk_status name(mpki_blocks *f) {                                                       \
+        mpki_lock_take(lock_of(f));                                                                \
+        const mpk_status status = slot(f);                                                         \
+        mpki_lock_give(lock_of(f));                                                                \
+        return status;                                                                             \
+    }
+LOCKED(grow_locked, grow)
+LOCKED(stage_locked, mpki_offload_stage)
+#undef LOCKED
+
+static mpk_status sweeps_locked(mpki_blocks *f, double push, int32_t *fail) {
+    mpki_lock_take(lock_of(f));
+    const mpk_status status = mpki_offload_sweeps(f, push, fail);
+    mpki_lock_give(lock_of(f));
+    return status;
+}
+
+static mpk_status finish_locked(mpki_blocks *f, mpki_block_counts *counts) {
+    mpki_lock *lock = lock_of(f); /* f may have no more of the machine afterwards */
+    mpki_lock_take(lock);
+    const mpk_status status = finish(f, counts);
+    mpki_lock_give(lock);
     return status;
 }
 
@@ -304,6 +366,7 @@ static bool is_whole(const mpk_accelerator *a) {
 }
 
 static void forget(void *engine, mpk_context *ctx) {
+    mpki_lock_end(&((mpki_accelerated *)engine)->lock);
     mpki_release(ctx, engine);
 }
 
@@ -317,17 +380,24 @@ mpk_status mpk_context_use_accelerator(mpk_context *ctx, const mpk_accelerator *
                           "the table of an accelerator lacks a function, a name or a size");
     mpki_accelerated *on = a ? MPKI_ZNEW(ctx, "accelerator", 1, mpki_accelerated) : NULL;
     if (a && !on) return mpki_failed(ctx);
+    if (on && !mpki_lock_init(&on->lock)) {
+        mpki_release(ctx, on);
+        return mpki_error(ctx, MPK_ERR_MEMORY, "accelerator", -1, "no lock is left");
+    }
     if (on) {
         on->own = whole;
         on->table = &on->own;
         on->blocks = mpki_cpu_blocks;
         on->blocks.renews = !a->pivoting;
-        on->blocks.make = make;
-        on->blocks.free = end;
-        on->blocks.grow = grow;
-        on->blocks.stage = mpki_offload_stage;
-        on->blocks.sweeps = mpki_offload_sweeps;
-        on->blocks.finish = finish;
+        on->blocks.make = make_locked;
+        on->blocks.free = end_locked;
+        on->blocks.grow = grow_locked;
+        on->blocks.stage = stage_locked;
+        on->blocks.sweeps = sweeps_locked;
+        on->blocks.finish = finish_locked;
+        on->blocks.solver_make = mpki_offload_solver_make;
+        on->blocks.solver_free = mpki_offload_solver_free;
+        on->blocks.apply = mpki_offload_apply;
         on->engine = (mpki_engine){.name = name,
                                    .memory = MPK_HOST,
                                    .blocks = &on->blocks,

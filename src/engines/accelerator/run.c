@@ -141,6 +141,14 @@ mpk_status mpki_offload_take(mpki_blocks *f, void *to, void *from) {
     return status;
 }
 
+mpk_status mpki_offload_multiple(mpki_blocks *f, double value, void **to) {
+    mpk_status status = mpki_offload_block(f, to);
+    if (mpk_failed(status)) return status;
+    memset(f->offload->staging, 0, (size_t)mpki_offload_bytes(f->offload));
+    MPKI_DISPATCH(f->offload->scalar, offload_pad)(f, 0, 0, value);
+    return mpki_offload_put(f, *to, f->offload->staging);
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 /* The arrays of a list that are always there, and the bytes of their entries. */
@@ -164,6 +172,8 @@ void mpki_batch_lists_free(mpk_context *ctx, mpki_batch_lists *list) {
     list_arrays(list, at);
     for (int k = 0; k < ARRAYS; k++) mpki_release(ctx, *at[k]);
     for (int k = 0; k < MPK_ACCELERATOR_BUFFERS; k++) mpki_release(ctx, list->buffer[k]);
+    mpki_release(ctx, list->to);
+    mpki_release(ctx, list->begin);
     *list = (mpki_batch_lists){0};
 }
 
@@ -213,6 +223,23 @@ mpk_status mpki_offload_add(mpki_blocks *f, mpki_batch_lists *list, int64_t bloc
     return MPK_OK;
 }
 
+mpk_status mpki_offload_add_target(mpki_blocks *f, mpki_batch_lists *list, void *block,
+                                   int64_t begin_at) {
+    mpk_context *ctx = f->stages->ctx;
+    if (list->targets == list->targets_room) {
+        const int64_t more = list->targets_room ? 2 * list->targets_room : 64;
+        void **to = mpki_resize(ctx, STAGE, list->to, more, sizeof *to);
+        if (to) list->to = to;
+        int64_t *begin = to ? mpki_resize(ctx, STAGE, list->begin, more, sizeof *begin) : NULL;
+        if (!begin) return mpki_failed(ctx);
+        list->begin = begin;
+        list->targets_room = more;
+    }
+    list->to[list->targets] = block;
+    list->begin[list->targets++] = begin_at;
+    return MPK_OK;
+}
+
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 static const char *const names[] = {"F factorize", "S solve",   "D downdate", "T transpose",
@@ -253,7 +280,8 @@ static mpk_status call_table(mpki_blocks *f, int kernel, const mpki_batch_lists 
         .limit = o->limit ? o->limit + list->first * o->n : NULL,
         .keep = o->keep ? o->keep + list->first : NULL,
         .kept = o->kept ? o->kept + list->first : NULL,
-        .tag = f->meta->level};
+        .tag = f->meta->level,
+        .first = list->targets ? list->begin : NULL};
     return a->run(a->self, &task);
 }
 
@@ -267,6 +295,7 @@ static mpk_status call(mpki_blocks *f, int kernel, mpki_batch_lists *list) {
                                .small = f->stages->floor,
                                .trouble = o->state ? NULL : list->trouble,
                                .largest = o->state ? NULL : list->largest};
+    if (list->targets) b.count = list->targets, b.block[0] = list->to;
     if (kernel == MPKI_KERNEL_D) b.block[1] = list->block[1], b.block[2] = list->block[2];
     if (kernel == MPKI_KERNEL_F && o->ldu) b.block[1] = list->block[1];
     if (kernel == MPKI_KERNEL_S || kernel == MPKI_KERNEL_D) b.pivot = list->pivot;

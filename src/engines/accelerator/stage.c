@@ -272,30 +272,93 @@ bool mpki_offload_by_atomics(const mpki_blocks *f) {
     return f->offload->on->table->atomics && f->stages->options->schedule != MPK_SCHEDULE_SUBSETS;
 }
 
+bool mpki_offload_by_sums(const mpki_blocks *f) {
+    const mpk_accelerator *a = f->offload->on->table;
+    return f->offload->tasks && a->sums && !a->load && !mpki_offload_by_atomics(f);
+}
+
 /* ---- phase III ------------------------------------------------------------------------------- */
+
+/* The items of a batch so that those of a block stand together, in the order that they had. */
+static mpk_status order_by_target(mpki_blocks *f, const mpki_updates *batch, int64_t *order) {
+    struct mpki_offload *o = f->offload;
+    mpk_context *ctx = f->stages->ctx;
+    int64_t *begin = MPKI_ZNEW(ctx, STAGE, batch->count + 1, int64_t), found = 0;
+    if (!o->number) o->number = MPKI_ZNEW(ctx, STAGE, o->capacity, int32_t);
+    if (!begin || !o->number) {
+        mpki_release(ctx, begin);
+        return mpki_failed(ctx);
+    }
+    for (int64_t t = 0; t < batch->count; t++) {
+        int32_t *number = &o->number[batch->target[t]]; /* 0: none yet */
+        if (!*number) *number = (int32_t)++found;
+        begin[*number]++;
+    }
+    for (int64_t k = 0; k < found; k++) begin[k + 1] += begin[k];
+    for (int64_t t = 0; t < batch->count; t++) order[begin[o->number[batch->target[t]] - 1]++] = t;
+    for (int64_t t = 0; t < batch->count; t++) o->number[batch->target[t]] = 0;
+    mpki_release(ctx, begin);
+    return MPK_OK;
+}
+
+/* Item t of a batch for a half of its target, unless it comes of a block that is not there. */
+static mpk_status list_downdate(mpki_blocks *f, const mpki_updates *batch, int64_t t,
+                                mpki_half half) {
+    struct mpki_offload *o = f->offload;
+    const mpki_stages *s = f->stages;
+    mpki_batch_lists *list = &o->batch;
+    mpk_status status = MPK_OK;
+    for (int64_t e = batch->ptr[t]; e < batch->ptr[t + 1] && !mpk_failed(status); e++) {
+        const mpki_update *u = &batch->update[e];
+        if (!s->stored_blocks[u->a] || !s->stored_blocks[u->b]) continue;
+        /* what came of a rejected column is no block of L */
+        const int32_t k = mpki_col_frame(&s->index, u->a);
+        if (!s->final[k] || s->reject[k]) continue;
+        status = mpki_offload_add(f, list, batch->target[t], k, half);
+        if (mpk_failed(status)) break;
+        list->block[1][list->count - 1] = (half ? o->upper : o->block)[u->a];
+        list->block[2][list->count - 1] = (half ? o->block : o->upper)[u->b];
+    }
+    return status;
+}
+
+/* All of a batch, those of one block one after the other and one item. */
+static mpk_status list_sums(mpki_blocks *f, const mpki_updates *batch) {
+    struct mpki_offload *o = f->offload;
+    const mpki_ibcsr *x = &f->stages->index;
+    mpki_batch_lists *list = &o->batch;
+    int64_t *order = MPKI_NEW(f->stages->ctx, STAGE, batch->count, int64_t);
+    mpk_status status = order ? order_by_target(f, batch, order) : mpki_failed(f->stages->ctx);
+    for (int64_t from = 0, to; from < batch->count && !mpk_failed(status); from = to) {
+        const int64_t target = batch->target[order[from]];
+        for (to = from; to < batch->count && batch->target[order[to]] == target;) to++;
+        for (int half = 0; half <= (o->ldu && x->rows[target] != x->cols[target]); half++) {
+            const int64_t before = list->count;
+            for (int64_t k = from; k < to && !mpk_failed(status); k++)
+                status = list_downdate(f, batch, order[k], (mpki_half)half);
+            if (list->count > before && !mpk_failed(status))
+                status = mpki_offload_add_target(f, list, list->block[0][before], before);
+        }
+    }
+    mpki_release(f->stages->ctx, order);
+    return mpk_failed(status) ? status : mpki_offload_add_target(f, list, NULL, list->count);
+}
 
 static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
     struct mpki_offload *o = f->offload;
-    const mpki_stages *s = f->stages;
-    const mpki_ibcsr *x = &s->index;
+    const mpki_ibcsr *x = &f->stages->index;
     mpki_batch_lists *list = &o->batch;
     mpk_status status = MPK_OK;
-    list->count = 0;
-    for (int64_t t = 0; t < batch->count; t++) {
-        const int64_t target = batch->target[t];
-        const bool both = o->ldu && x->rows[target] != x->cols[target];
-        for (int64_t e = batch->ptr[t]; e < batch->ptr[t + 1] && !mpk_failed(status); e++) {
-            const mpki_update *u = &batch->update[e];
-            if (!s->stored_blocks[u->a] || !s->stored_blocks[u->b]) continue;
-            /* what came of a rejected column is no block of L */
-            const int32_t k = mpki_col_frame(x, u->a);
-            if (!s->final[k] || s->reject[k]) continue;
-            for (int half = 0; half <= both && !mpk_failed(status); half++) {
-                status = mpki_offload_add(f, list, target, k, (mpki_half)half);
-                if (mpk_failed(status)) break;
-                list->block[1][list->count - 1] = (half ? o->upper : o->block)[u->a];
-                list->block[2][list->count - 1] = (half ? o->block : o->upper)[u->b];
-            }
+    list->count = list->targets = 0;
+    if (mpki_offload_by_sums(f)) {
+        status = list_sums(f, batch);
+        list->targets -= list->targets > 0; /* the last one is an end */
+    } else {
+        for (int64_t t = 0; t < batch->count; t++) {
+            const int64_t target = batch->target[t];
+            const bool both = o->ldu && x->rows[target] != x->cols[target];
+            for (int half = 0; half <= both && !mpk_failed(status); half++)
+                status = list_downdate(f, batch, t, (mpki_half)half);
         }
     }
     const double n = o->n;
@@ -304,6 +367,7 @@ static mpk_status downdates(mpki_blocks *f, const mpki_updates *batch) {
     list->shared = mpki_offload_by_atomics(f);
     status = mpki_offload_run(f, MPKI_KERNEL_D, list);
     list->shared = false;
+    list->targets = 0;
     return status;
 }
 
@@ -369,7 +433,8 @@ mpk_status mpki_offload_stage(mpki_blocks *f) {
         .due = s->due,
         .bptr = s->blocking->bptr,
         .want = s->want,
-        .schedule = mpki_offload_by_atomics(f) ? MPK_SCHEDULE_ATOMIC : MPK_SCHEDULE_SUBSETS,
+        .schedule = mpki_offload_by_atomics(f) || mpki_offload_by_sums(f) ? MPK_SCHEDULE_ATOMIC
+                                                                          : MPK_SCHEDULE_SUBSETS,
         .budget = PORTION,
         .threads = meta->threads,
     };

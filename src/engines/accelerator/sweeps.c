@@ -48,15 +48,6 @@ static void exchange(struct mpki_offload *o, generation *g) {
     *g = own;
 }
 
-/* A multiple of I on the accelerator. */
-static mpk_status make_diagonal(mpki_blocks *f, double value, void **to) {
-    mpk_status status = mpki_offload_block(f, to);
-    if (mpk_failed(status)) return status;
-    memset(f->offload->staging, 0, (size_t)mpki_offload_bytes(f->offload));
-    MPKI_DISPATCH(f->offload->scalar, offload_pad)(f, 0, 0, value);
-    return mpki_offload_put(f, *to, f->offload->staging);
-}
-
 static void free_sweeper(mpki_blocks *f, sweeper *w) {
     const mpk_accelerator *a = f->offload->on->table;
     let_go(f, &w->given);
@@ -77,8 +68,8 @@ static mpk_status make_sweeper(mpki_blocks *f, sweeper *w) {
     if (!mpk_failed(status)) status = make_generation(f, &w->given, true);
     if (!mpk_failed(status)) exchange(f->offload, &w->given); /* A is what was sent */
     if (!mpk_failed(status)) status = make_generation(f, &w->fresh, true);
-    if (!mpk_failed(status)) status = make_diagonal(f, 1, &w->unit);
-    if (!mpk_failed(status)) status = make_diagonal(f, 1 / s->size, &w->start);
+    if (!mpk_failed(status)) status = mpki_offload_multiple(f, 1, &w->unit);
+    if (!mpk_failed(status)) status = mpki_offload_multiple(f, 1 / s->size, &w->start);
     return status;
 }
 
@@ -105,52 +96,69 @@ static mpk_status copy_matrix(mpki_blocks *f, const sweeper *w) {
     return mpk_failed(status) ? status : mpki_offload_run(f, MPKI_KERNEL_D, list);
 }
 
-/* An update of a target of the batch, into fresh, from the values of the sweep before. */
-static mpk_status add_update(mpki_blocks *f, const sweeper *w, bool first, int64_t target,
-                             const mpki_update *u) {
+/* Some updates of half of a target, into fresh, from the values of the sweep before. */
+static mpk_status add_updates(mpki_blocks *f, const sweeper *w, bool first, int64_t target,
+                              mpki_half half, int64_t begin, int64_t end) {
     struct mpki_offload *o = f->offload;
-    const mpki_ibcsr *x = &f->stages->index;
-    const int32_t k = mpki_col_frame(x, u->a);
+    mpki_batch_lists *list = &o->batch;
     const generation own = {o->block, o->upper}, *from = first ? &w->given : &own;
-    const bool both = o->ldu && x->rows[target] != x->cols[target];
-    for (int half = 0; half <= both; half++) {
-        const mpk_status status = mpki_offload_add(f, &o->batch, target, k, (mpki_half)half);
-        if (mpk_failed(status)) return status;
-        const int64_t at = o->batch.count - 1;
-        o->batch.block[0][at] = (half ? w->fresh.upper : w->fresh.block)[target];
-        o->batch.block[1][at] = (half ? from->upper : from->block)[u->a];
-        o->batch.block[2][at] = (half ? from->block : from->upper)[u->b];
-        if (first) o->batch.pivot[at] = w->start;
+    void *to = (half ? w->fresh.upper : w->fresh.block)[target];
+    mpk_status status = MPK_OK;
+    if (begin < end && mpki_offload_by_sums(f))
+        status = mpki_offload_add_target(f, list, to, list->count);
+    for (int64_t e = begin; e < end && !mpk_failed(status); e++) {
+        const mpki_update *u = &w->batch.update[e];
+        status = mpki_offload_add(f, list, target, mpki_col_frame(&f->stages->index, u->a), half);
+        if (mpk_failed(status)) break;
+        const int64_t at = list->count - 1;
+        list->block[0][at] = to;
+        list->block[1][at] = (half ? from->upper : from->block)[u->a];
+        list->block[2][at] = (half ? from->block : from->upper)[u->b];
+        if (first) list->pivot[at] = w->start;
     }
-    return MPK_OK;
+    return status;
 }
 
-/* All updates: at once where the machine has atomics, else a round for each target's first one, for
- * its second one, ... */
+/* What is listed is run. */
+static mpk_status run_updates(mpki_blocks *f) {
+    mpki_batch_lists *list = &f->offload->batch;
+    mpk_status status = MPK_OK;
+    if (list->targets) {
+        status = mpki_offload_add_target(f, list, NULL, list->count);
+        list->targets--;
+    }
+    if (!mpk_failed(status)) status = mpki_offload_run(f, MPKI_KERNEL_D, list);
+    list->count = list->targets = 0;
+    return status;
+}
+
+/* All updates: at once where the machine has atomics, or all of a target are one item, else a round
+ * for each target's first one, for its second one, ... */
 static mpk_status update(mpki_blocks *f, const sweeper *w, bool first) {
     enum { PORTION = 1 << 16 };
     struct mpki_offload *o = f->offload;
+    const mpki_ibcsr *x = &f->stages->index;
     const mpki_updates *all = &w->batch;
-    const bool atomic = mpki_offload_by_atomics(f);
+    const bool at_once = mpki_offload_by_atomics(f) || mpki_offload_by_sums(f);
     mpk_status status = MPK_OK;
     bool more = true;
-    o->batch.shared = atomic;
+    o->batch.shared = mpki_offload_by_atomics(f);
+    o->batch.count = o->batch.targets = 0;
     for (int64_t round = 0; more && !mpk_failed(status); round++) {
         more = false;
-        o->batch.count = 0;
         for (int64_t t = 0; t < all->count && !mpk_failed(status); t++) {
-            const int64_t begin = all->ptr[t] + round;
-            const int64_t end = atomic ? all->ptr[t + 1] : begin + (begin < all->ptr[t + 1]);
-            more |= !atomic && begin < all->ptr[t + 1];
-            for (int64_t e = begin; e < end && !mpk_failed(status); e++)
-                status = add_update(f, w, first, all->target[t], &all->update[e]);
-            if (mpk_failed(status) || o->batch.count < PORTION) continue;
-            status = mpki_offload_run(f, MPKI_KERNEL_D, &o->batch);
-            o->batch.count = 0;
+            const int64_t target = all->target[t], begin = all->ptr[t] + round;
+            const int64_t end = at_once ? all->ptr[t + 1] : begin + (begin < all->ptr[t + 1]);
+            const bool both = o->ldu && x->rows[target] != x->cols[target];
+            more |= !at_once && begin < all->ptr[t + 1];
+            for (int half = 0; half <= both && !mpk_failed(status); half++)
+                status = add_updates(f, w, first, target, (mpki_half)half, begin, end);
+            if (!mpk_failed(status) && o->batch.count >= PORTION) status = run_updates(f);
         }
-        if (!mpk_failed(status)) status = mpki_offload_run(f, MPKI_KERNEL_D, &o->batch);
+        if (!mpk_failed(status)) status = run_updates(f);
     }
     o->batch.shared = false;
+    o->batch.count = o->batch.targets = 0;
     return status;
 }
 

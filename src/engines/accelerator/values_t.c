@@ -202,8 +202,34 @@ static void take_diagonal(const struct mpki_offload *o, int w, const T *l, T *d,
     }
 }
 
+/* -M of w rows as a block of n, whole or as M^* is. */
+static void send(const struct mpki_offload *o, int w, const T *m, bool back, T *to) {
+    const int n = o->n;
+    memset(to, 0, (size_t)n * (size_t)n * sizeof *to);
+    for (int r = 0; r < w; r++)
+        for (int c = 0; c < w; c++) {
+            if (back)
+                to[c * n + r] = conj_if(o->hermitian, m[r * n + c]);
+            else
+                to[r * n + c] = m[r * n + c];
+        }
+}
+
+/* -D^-1 as a block of n. */
+static void send_inverse(const struct mpki_offload *o, int w, const T *dinv, T *to) {
+    const int n = o->n;
+    memset(to, 0, (size_t)n * (size_t)n * sizeof *to);
+    for (int k = 0; k < w; k++) {
+        to[k * (n + 1)] = -dinv[2 * k];
+        if (dinv[2 * k + 1] == 0) continue;
+        to[(k + 1) * n + k] = -dinv[2 * k + 1];
+        to[k * n + k + 1] = -conj_if(o->hermitian, dinv[2 * k + 1]);
+    }
+}
+
 mpk_status FN(offload_keep_pivot)(mpki_blocks *f, int32_t frame, int64_t at, const int32_t *perm,
-                                  const int32_t *columns, bool turned) {
+                                  const int32_t *columns, bool turned,
+                                  void *const sent[MPKI_SENT]) {
     const struct mpki_offload *o = f->offload;
     const int w = mpki_frame_rows(f->stages->blocking, frame), n = o->n;
     const T *bt = turned ? staging(f, at + 1 + o->ldu) : NULL;
@@ -217,12 +243,18 @@ mpk_status FN(offload_keep_pivot)(mpki_blocks *f, int32_t frame, int64_t at, con
     to->d = d;
     to->dinv = d + 2 * w;
     invert(w, n, l, perm, bt, m);
+    if (sent) {
+        send(o, w, m, false, sent[MPKI_SENT_M]);
+        send(o, w, m, true, sent[MPKI_SENT_BACK]);
+        send_inverse(o, w, to->dinv, sent[MPKI_SENT_D]);
+    }
     for (int r = 0; o->type == MPK_TYPE_LLT && r < w; r++)
         for (int c = 0; c < w; c++) m[r * n + c] *= 1 / r_sqrt(t_re(d[2 * r]));
     mpk_status status = keep(f, w, w, m, n, &to->m);
     to->n = to->m;
     if (mpk_failed(status) || !o->ldu) return status;
     invert(w, n, staging(f, at + 1), columns, bt, m);
+    if (sent) send(o, w, m, true, sent[MPKI_SENT_BACK]);
     return keep(f, w, w, m, n, &to->n);
 }
 
@@ -261,13 +293,14 @@ void FN(offload_take_root)(mpki_blocks *f, int32_t frame) {
     set_unit(&f->frame[frame], mpki_frame_rows(f->stages->blocking, frame), f->frame[frame].d);
 }
 
-mpk_status FN(offload_keep_unit)(mpki_blocks *f, int32_t frame) {
+mpk_status FN(offload_keep_unit)(mpki_blocks *f, int32_t frame, void *const sent[MPKI_SENT]) {
     const int w = mpki_frame_rows(f->stages->blocking, frame), n = f->offload->n;
     mpki_frame *to = &f->frame[frame];
     T *d = mpki_arena_alloc(&f->arena, 4 * (int64_t)w * (int64_t)sizeof *d);
     if (!d) return mpki_failed(f->stages->ctx);
     FN(offload_minus)(f);
     set_unit(to, w, d);
+    for (int k = 0; sent && k < MPKI_SENT; k++) send(f->offload, w, staging(f, 0), false, sent[k]);
     const mpk_status status = keep(f, w, w, staging(f, 0), n, &to->m);
     to->n = to->m;
     return status;

@@ -33,6 +33,7 @@ typedef struct mpki_numeric_result {
     int64_t positive, negative, zero; /* eigenvalues of D by sign */
     int64_t two_by_two, perturbed;    /* pivots */
     int64_t delayed;                  /* columns, counted again in each front that delays them */
+    int64_t rejected;                 /* columns that failed, counted as `stop` counts them */
     double max_d, min_d; /* largest |entry|, smallest nonzero |eigenvalue| of the blocks of D */
     double flops;
     int64_t nnz; /* of L */

@@ -666,12 +666,13 @@ static void test_refusals(void **unused) {
 }
 
 /* What a factorization asks of a table, and what the table is then. */
-enum { PLAIN, HALVES, SWEEPS, DROPPING, JUDGING, SINGLE, KINDS };
+enum { PLAIN, HALVES, SWEEPS, DROPPING, JUDGING, SINGLE, SOLVING, KINDS };
 
 static mpk_options of_kind(int kind) {
     table = *mpk_accelerator_cpu();
     table.pivoting = kind == HALVES || kind == JUDGING;
     table.judges = table.pairs = kind == JUDGING;
+    table.solves = kind == SOLVING;
     mpk_options o = able();
     o.threads = 1;
     o.stages = kind == SWEEPS ? 1 : 2;
@@ -745,7 +746,7 @@ static void let_fail(int sort, bool good) {
 /* One call fails: whatever it is, that is told, and nothing is kept there. */
 static void test_failures(void **unused) {
     (void)unused;
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = 0; kind < SOLVING; kind++) { /* solves: test_solves.c */
         const mpk_options o = of_kind(kind);
         let_fail(ANY, false);
         mpk_context *ctx = with_table();

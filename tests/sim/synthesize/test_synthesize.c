@@ -264,6 +264,61 @@ static void test_cuda(void **unused) {
     }
 }
 
+#ifdef CUDA_HOST
+/* What a compiler for a host puts in place of a launch (tests/engines/cuda/host). */
+static const char launch[] =
+    "#include <cuda_runtime.h>\n"
+    "static const char *cudaGetErrorString(cudaError_t) { return \"an error\"; }\n"
+    "template <class F> void run_all(unsigned blocks, unsigned threads, F f) {\n"
+    "    host_launch(blocks, threads, 0, host_call<F>, &f);\n"
+    "}\n"
+    "#define LAUNCH(kernel, blocks, threads, ...) \\\n"
+    "    run_all(blocks, threads, [&] { kernel(__VA_ARGS__); })\n";
+
+/* A GPU's solver with its kernels on the host: the bits of target c. */
+static void test_cuda_bits(void **unused) {
+    (void)unused;
+    static const char *const types[] = {"ldlt", "ldu"};
+    for (int k = 0; k < 2; k++) {
+        char text[SIM_SYNTHESIZE_TEXT], gpu[128], own[128], path[160];
+        sim_description d = {types[k], "full", "both", "cuda", 3, "amd", "on", "on", "gmres"};
+        snprintf(gpu, sizeof gpu, "%s/gpu-%s", folder, types[k]);
+        if (sim_synthesize(&d, gpu, text) != 0) fail_msg("%s", text);
+        snprintf(path, sizeof path, "%s/launch.h", gpu);
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fputs(launch, f);
+        fclose(f);
+        /* -DDENSE=0: frames that are rejected come again, and the last stage replaces pivots */
+        assert_int_equal(run_command("cd %s && " BORG_CC_DEFAULT
+                                     " -std=gnu11 -O1 -ffp-contract=off -DDENSE=0 -c *.c >log 2>&1",
+                                     gpu),
+                         0);
+        if (run_command("cd %s && " CUDA_HOST_CXX
+                        " -std=gnu++17 -w -O1 -ffp-contract=off -I" CUDA_HOST
+                        " -include launch.h -x c++ -c kernels.cu >log 2>&1 && " CUDA_HOST_CXX
+                        " -o solve *.o " CUDA_HOST_OBJECT
+                        " -Wl,--unresolved-symbols=ignore-all -lm >>log 2>&1",
+                        gpu) != 0) {
+            run_command("head -20 %s/log", gpu);
+            fail_msg("%s: not compiled", types[k]);
+        }
+        d.target = "c";
+        if (!make(&d, "gcc", "-DDENSE=0", own)) skip();
+        static const char *const matrices[] = {"acopf/case118_ieee_it18", "tiny/singular"};
+        for (int m = 0; m < 2; m++) {
+            const char *end = m ? ".mtx" : ".mtx.xz";
+            run_command("(xzcat -f " METAPACK_DATA "/%s%s) >%s/b.mtx", matrices[m], end, folder);
+            const int mine = run_command("cd %s && %s/solve b.mtx - x-c.mtx 2>tell-c", folder, own);
+            const int its = run_command("cd %s && %s/solve b.mtx - x-g.mtx 2>tell-g", folder, gpu);
+            assert_int_equal(mine, its);
+            if (run_command("cd %s && cmp x-c.mtx x-g.mtx && cmp tell-c tell-g", folder) != 0)
+                fail_msg("%s, %s: not the bits of target c", types[k], matrices[m]);
+        }
+    }
+}
+#endif
+
 static void refuse(const sim_description *d, const char *where, int code, const char *words) {
     char text[SIM_SYNTHESIZE_TEXT];
     assert_int_equal(sim_synthesize(d, where, text), code);
@@ -318,9 +373,12 @@ static void test_refusals(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_solvers),
-                                       cmocka_unit_test(test_honest), cmocka_unit_test(test_stages),
-                                       cmocka_unit_test(test_cuda),
-                                       cmocka_unit_test(test_refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_solvers),   cmocka_unit_test(test_honest),
+        cmocka_unit_test(test_stages),    cmocka_unit_test(test_cuda),
+#ifdef CUDA_HOST
+        cmocka_unit_test(test_cuda_bits),
+#endif
+        cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -133,7 +133,9 @@ int64_t FN(walk_space)(int64_t n) {
 }
 
 static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
-    *result = (mpki_numeric_result){.min_d = INFINITY, .runaway = atomic_load(&z->runaway)};
+    *result = (mpki_numeric_result){.min_d = INFINITY,
+                                    .rejected = atomic_load(&z->rejected),
+                                    .runaway = atomic_load(&z->runaway)};
     for (int t = 0; t < threads; t++) {
         const worker_state *s = &z->state[t];
         result->positive += s->pivots.positive;

@@ -11,7 +11,6 @@ typedef struct held {
     const mpki_cuda_accelerator_table *functions;
     mpki_cuda_machine *machine;
     mpk_context *ctx;
-    mpk_accelerator_form forms[2];
     char name[96];
 } held;
 
@@ -22,16 +21,10 @@ static void let_go(void *value) {
     mpki_release(h->ctx, h);
 }
 
-static int64_t single_bytes(void *self, int32_t n) {
-    (void)self;
-    return n * (int64_t)n * 4;
-}
-
 static void fill(held *h, const int32_t *sizes, unsigned precisions) {
     const mpki_cuda_accelerator_table *f = h->functions;
     int32_t most = 0;
     for (int k = 0; sizes[k]; k++) most = sizes[k];
-    h->forms[0] = (mpk_accelerator_form){"single", single_bytes, f->load, f->store};
     h->table = (mpk_accelerator){
         .struct_size = sizeof h->table,
         .name = h->name,
@@ -49,12 +42,15 @@ static void fill(held *h, const int32_t *sizes, unsigned precisions) {
         .pairs = 1,
         .judges = 1,
         .run = f->run,
+        .drops = 1,
         .wait = f->wait,
         .scatter = f->scatter,
         .gather = f->gather,
         .spans = f->spans,
-        .forms = h->forms,
+        .forms = f->forms,
         .last_error = f->last_error,
+        .sums = 1,
+        .solves = 1,
     };
 }
 

@@ -18,6 +18,9 @@ enum {
     /** LDU: up to this order, of matrices that lie one after the other, borgc's kernels, with a
      *  matrix in each thread, go before those in registers | no table */
     REGISTERS_ALONE = 8,
+    /** LDU: up to this order a thread has a matrix alone; so many kernels
+     *  there are | no table */
+    ALONE = 4,
     /** columns of C that a lane computes together: as many as its registers hold | no table */
     PRODUCT_COLUMNS = 4
 };

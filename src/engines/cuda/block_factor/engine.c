@@ -44,12 +44,6 @@ static mpk_status refuse(const mpki_stages *s) {
     if (s->options->block_tolerance > 0)
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "block_tolerance does not run on a device; precision single does");
-    const mpk_triangular t = s->options->triangular;
-    if (s->options->isai_frames == MPK_ON && s->blocking->largest > 1 &&
-        (t == MPK_TRIANGULAR_ISAI || t == MPK_TRIANGULAR_AUTO))
-        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "isai_frames on does not run on a device: its approximate inverses are "
-                          "made by columns, isai_frames off");
     return MPK_OK;
 }
 

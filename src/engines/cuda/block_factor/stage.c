@@ -311,7 +311,7 @@ mpk_status mpki_cuda_blocks_sweeps(mpki_blocks *f, double push, int32_t *fail) {
     mpki_blocks_describe(f);
     for (int32_t k = 0; due && k < x->m; k++)
         if (!s->final[x->frame[k]]) due[count++] = x->frame[k];
-    if (count == x->m) f->notes.used = f->notes.dropped = f->notes.leftover = 0;
+    if (count == x->m) f->notes.used = 0; /* what is left over stays, as on the processor */
     memset(s->want, 1, (size_t)x->nblocks);
     const int32_t ptr[2] = {0, count};
     if (!mpk_failed(status)) status = mpki_blocks_prepare(f, 1, ptr, due);

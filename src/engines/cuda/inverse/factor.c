@@ -2,6 +2,7 @@
 /* From a finished factor on blocks of a device to approximate inverses of its triangles, and their
  * products in place of triangular solves. All vectors are in the order of places. */
 #include "factor.h"
+#include "frames.h"
 #include "make.h"
 #include "engines/cuda/triangular/kernels/triangular.h"
 
@@ -25,8 +26,9 @@ struct mpki_isai_factor {
     mpk_scalar scalar; /* of the caller's vectors */
     bool plain;        /* all pivot blocks are identities */
     mpki_isai_gathering g;
-    int32_t *place; /* host, n: position at each place */
-    half half[2];   /* symmetric: half[1] has products alone */
+    mpki_isai_framing *framing; /* while inverses by frames are made; else NULL */
+    int32_t *place;             /* host, n: position at each place */
+    half half[2];               /* symmetric: half[1] has products alone */
     mpki_isai_piece maps, vectors;
     int32_t *start, *position, *row, *slot_at[2]; /* as in mpki_sweeps_maps, a slot being a place */
     double *scale[2], *most;
@@ -247,26 +249,51 @@ static mpki_isai_shape shape_of(const mpki_isai_factor *f, int which, const int3
                              .group = f->stages->blocking->largest > 1 ? group : NULL};
 }
 
+/* The pattern of M, then its values. */
+static mpk_status by_columns(mpki_isai_factor *f, const mpki_isai_triangle *t,
+                             const mpki_isai_sparse *graph, const int32_t *group, double *split) {
+    mpki_isai_job *job = &f->job;
+    const mpki_isai_shape shape = shape_of(f, t->upper, group);
+    mpki_isai_sparse *m = &f->half[t->upper].m;
+    bool again = false;
+    mpk_status status = mpki_cuda_isai_pattern(job, graph ? graph : t->columns, !graph, &shape, m);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_wait(job);
+    *split = mpki_now_s();
+    if (!mpk_failed(status)) status = mpki_cuda_isai_invert(job, t, m);
+    if (!mpk_failed(status)) status = mpki_cuda_isai_cut(job, &shape, m, &again);
+    return mpk_failed(status) || !again ? status : mpki_cuda_isai_invert(job, t, m);
+}
+
+/* Likewise where columns of a frame have the same rows. */
+static mpk_status by_frames(mpki_isai_factor *f, const mpki_isai_triangle *t, double *split) {
+    mpki_isai_job *job = &f->job;
+    mpki_isai_sparse *m = &f->half[t->upper].m, blocks = {0};
+    bool again = false;
+    mpk_status status =
+        mpki_isai_framing_pattern(job, f->framing, &f->g.store, t->upper, &blocks, m);
+    *split = mpki_now_s();
+    if (!mpk_failed(status)) status = mpki_isai_framing_invert(job, f->framing, t, m);
+    if (!mpk_failed(status)) status = mpki_isai_framing_cut(job, f->framing, &blocks, m, &again);
+    if (!mpk_failed(status) && again) status = mpki_isai_framing_invert(job, f->framing, t, m);
+    mpki_cuda_isai_give_sparse(job, &blocks);
+    return status;
+}
+
 /* t by columns; t_turned by rows. */
 static mpk_status invert(mpki_isai_factor *f, int which, const mpki_isai_sparse *columns,
                          const mpki_isai_sparse *rows, const mpki_isai_sparse *graph,
                          const int32_t *group) {
     mpki_isai_job *job = &f->job;
     half *h = &f->half[which];
-    const mpki_isai_shape shape = shape_of(f, which, group);
     const mpki_isai_triangle t = {.upper = which, .columns = columns, .rows = rows};
-    bool again = false;
-    double start = mpki_now_s();
-    mpk_status status = mpki_cuda_isai_pattern(job, graph ? graph : columns, !graph, &shape, &h->m);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_wait(job);
-    job->info.time_pattern_s += mpki_now_s() - start;
-    start = mpki_now_s();
-    if (!mpk_failed(status)) status = mpki_cuda_isai_invert(job, &t, &h->m);
-    if (!mpk_failed(status)) status = mpki_cuda_isai_cut(job, &shape, &h->m, &again);
-    if (!mpk_failed(status) && again) status = mpki_cuda_isai_invert(job, &t, &h->m);
+    const double start = mpki_now_s();
+    double split = start;
+    mpk_status status =
+        f->framing ? by_frames(f, &t, &split) : by_columns(f, &t, graph, group, &split);
     if (!mpk_failed(status)) status = mpki_cuda_isai_rows(job, &t, &h->m, &h->m_turned);
     if (!mpk_failed(status)) status = mpki_cuda_isai_wait(job);
-    job->info.time_values_s += mpki_now_s() - start;
+    job->info.time_pattern_s += split - start;
+    job->info.time_values_s += mpki_now_s() - split;
     if (!mpk_failed(status)) mpki_cuda_isai_count(job, &h->m);
     return status;
 }
@@ -352,8 +379,11 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
     mpki_isai_factor *f = *out = MPKI_ZNEW(ctx, STAGE, 1, mpki_isai_factor);
     lists l = {0};
     mpki_isai_sparse graph = {0};
+    mpki_isai_framing framing = {0};
     int32_t *group = NULL;
     if (!f) return mpki_failed(ctx);
+    /* frames of one row have nothing to share */
+    const bool frames = stages->options->isai_frames == MPK_ON && stages->blocking->largest > 1;
     mpk_status status = mpki_cuda_isai_job_begin(ctx, STAGE, store->scalar, store->n, &f->job);
     f->stages = stages, f->scalar = stages->scalar, f->g.store = *store;
     f->border = (mpki_sweeps_border){.scalar = store->scalar,
@@ -367,7 +397,9 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
     if (!mpk_failed(status)) status = list(f, &l);
     if (!mpk_failed(status)) status = send(f, &l, &group);
     if (!mpk_failed(status)) status = pivots(f);
-    const bool of_matrix = stages->options->isai_pattern == MPK_ISAI_OF_MATRIX;
+    if (!mpk_failed(status) && frames) status = mpki_isai_framing_make(&f->job, stages, &framing);
+    f->framing = frames ? &framing : NULL;
+    const bool of_matrix = !frames && stages->options->isai_pattern == MPK_ISAI_OF_MATRIX;
     if (!mpk_failed(status) && of_matrix) status = send_matrix(f, &graph);
     for (int k = 0; k <= store->ldu && !mpk_failed(status); k++)
         status = make_half(f, k, of_matrix ? &graph : NULL, group);
@@ -376,6 +408,8 @@ mpk_status mpki_isai_factor_make(mpk_context *ctx, const mpki_stages *stages,
     if (!mpk_failed(status)) release_unread(f);
     lists_free(ctx, &l);
     mpki_cuda_isai_give_sparse(&f->job, &graph);
+    mpki_isai_framing_free(&f->job, &framing);
+    f->framing = NULL;
     f->job.info.bytes = f->job.bytes;
     *info = f->job.info;
     if (mpk_failed(status)) mpki_isai_factor_free(ctx, out);

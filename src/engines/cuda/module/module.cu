@@ -91,7 +91,6 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->batch_flags) cudaFreeHost(cuda->batch_flags);
     if (cuda->vectors_report) cudaFreeHost(cuda->vectors_report);
     if (cuda->multifrontal_report) cudaFreeHost(cuda->multifrontal_report);
-    if (cuda->direct_scaled) cudaEventDestroy(cuda->direct_scaled);
     for (void *mark : cuda->vectors_marks)
         if (mark) cudaEventDestroy((cudaEvent_t)mark);
     for (int i = 0; i < 2; ++i) {

@@ -37,7 +37,7 @@ struct mpki_cuda {
     double vectors_sequence;
     void *vectors_marks[4];    /* cudaEvent_t */
     void *multifrontal_report; /* page-locked: an mpki_cuda_report */
-    cudaEvent_t direct_scaled; /* flags of its scaling are there */
+    int32_t ticket;            /* number of the last report that the host waited for */
     /* for factors on blocks: two halves of page-locked memory through which values are sent */
     void *blocks_half[2];
     cudaEvent_t blocks_sent[2];

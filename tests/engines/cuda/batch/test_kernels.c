@@ -212,17 +212,18 @@ static void test_kernels(void **state) {
     const bool registers = registers_there(ctx, d);
     static double complex matrices[COUNT * MOST * MOST];
     static double host[COUNT * MOST * MOST];
-    const int orders[] = {1, 4, 7, 16, 23, 32, 33};
+    const int orders[] = {1, 3, 4, 7, 16, 23, 32, 33};
     for (int method = 0; method < 3; method++)
         for (int pivoting = 0; pivoting < MPK_PIVOTING_COUNT; pivoting++) {
             if (method == 0 && pivoting != MPK_PIVOTING_NONE && pivoting != MPK_PIVOTING_COMPLETE)
                 continue;
-            for (int k = 0; k < 7; k++)
+            for (int k = 0; k < 8; k++)
                 for (int scalar = MPK_S; scalar <= MPK_Z; scalar++) {
                     const kernels_case c = {(mpk_scalar)scalar, method, (mpk_pivoting)pivoting,
                                             orders[k], registers};
                     /* a few cases of the others */
-                    if (scalar != MPK_D && orders[k] != 7 && orders[k] != 23) continue;
+                    if (scalar != MPK_D && orders[k] != 3 && orders[k] != 7 && orders[k] != 23)
+                        continue;
                     fill_case(&c, matrices);
                     check_case(ctx, d, &c, matrices);
                 }

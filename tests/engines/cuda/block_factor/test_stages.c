@@ -311,6 +311,16 @@ static void test_sweeps(void **state) {
                 kept += (int64_t)sweeps * info.block_rows * info.stages - info.swept;
             }
     assert_true(pushed > 0 && kept > 0); /* some were accepted, and swept over no more */
+    /* a stage that accepts nothing leaves its capacities to the next */
+    mpk_options o = complete();
+    o.schedule = MPK_SCHEDULE_JACOBI, o.ordering = MPK_ORDERING_NATURAL, o.grid = MPK_ON;
+    o.matching = MPK_ON, o.pivoting = MPK_PIVOTING_PARTIAL, o.block = 4, o.level = 1;
+    o.fill_factor = 1, o.capacity_rule = MPK_CAPACITY_RULE_INDEX, o.drop_tolerance = 1e-2;
+    o.sweeps = 2, o.stages = 2, o.jacobi_epsilon = 0.1, o.jacobi_push = 0.3;
+    o.jacobi_judge = MPK_JACOBI_JUDGE_LAST;
+    const mpk_block_info info =
+        agree(ctx, "capacities", generated(ctx, "nlpkkt 3"), &o, bound(1e-12, 1e-10));
+    assert_int_equal(info.stages, 2);
     mpk_context_destroy(&ctx);
 }
 

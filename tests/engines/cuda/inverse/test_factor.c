@@ -133,9 +133,15 @@ static mpk_options options_of(int kind) {
     if (kind == 5) o.precision = MPK_PRECISION_SINGLE, o.isai_relax = 1;
     if (kind == 6)
         o.isai_precision = MPK_PRECISION_SINGLE, o.isai_limit = 9, o.isai_over = MPK_ISAI_LARGEST;
+    /* by frames */
+    if (kind >= 7) o.isai_frames = MPK_ON, o.isai_power = kind == 7 ? 1 : 2;
+    if (kind == 8) o.isai_pattern = MPK_ISAI_OF_MATRIX, o.block = 5;
+    if (kind == 9) o.isai_limit = 40, o.isai_over = MPK_ISAI_LESS, o.isai_relax = 1;
+    if (kind == 10) o.isai_limit = 40, o.isai_over = MPK_ISAI_LARGEST;
+    if (kind == 11) o.isai_power = 4, o.block = 32; /* long columns, too */
     return o;
 }
-enum { KINDS = 7 };
+enum { KINDS = 12 };
 
 static void test_parts(void **unused) {
     (void)unused;
@@ -148,6 +154,7 @@ static void test_parts(void **unused) {
                 if ((hermitian || kind == 5 || kind == 6) && scalar < MPK_C && scalar != MPK_D)
                     continue;
                 if (hermitian && scalar < MPK_C) continue;
+                if (kind >= 7 && scalar != MPK_D && scalar != MPK_Z) continue;
                 mpk_options o = options_of(kind);
                 char what[64];
                 snprintf(what, sizeof what, "scalar %d, kind %d", (int)scalar, kind);
@@ -166,7 +173,7 @@ static void test_general(void **unused) {
         for (int kind = 0; kind < KINDS; kind++) {
             mpk_options o = options_of(kind);
             char what[64];
-            if ((kind == 5 || kind == 6) && scalar != MPK_D && scalar != MPK_Z) continue;
+            if (kind >= 5 && scalar != MPK_D && scalar != MPK_Z) continue;
             o.krylov = MPK_KRYLOV_GMRES, o.factor_type = MPK_TYPE_LDU;
             snprintf(what, sizeof what, "general, scalar %d, kind %d", (int)scalar, kind);
             run r = go(ctx, problem_of(ctx, "convection 9 2d", scalar, false), &o);
@@ -354,37 +361,42 @@ static int stop(const char *stage, double fraction, void *user) {
 
 static void test_failures(void **unused) {
     (void)unused;
-    const char *spec = "convection 5 2d";
+    static const char *const specs[] = {"convection 5 2d", "stokes mac 4"};
+    const char *spec = specs[0];
     mpk_options o = options_of(1);
-    o.krylov = MPK_KRYLOV_GMRES;
-    bool through = false;
-    for (int64_t k = 1; !through; k += 1 + (test_all_cases() ? 0 : k / 8)) {
-        failing f = {.fail_at = k};
-        mpk_allocator allocator = {failing_alloc, failing_release, &f};
-        mpk_context *ctx = NULL;
-        mpk_status status = mpk_context_create(&allocator, &ctx);
-        if (!mpk_failed(status)) status = solve(ctx, spec, &o, 1, NULL, NULL);
-        through = f.calls < k;
-        if (mpk_failed(status)) assert_int_equal(status, MPK_ERR_MEMORY);
-        if (through) assert_int_equal(status, MPK_OK);
-        mpk_context_destroy(&ctx);
-        assert_int_equal(f.held, 0);
+    for (int frames = 0; frames < 2; frames++) {
+        mpk_options mine = options_of(frames ? 10 : 1);
+        mine.krylov = MPK_KRYLOV_GMRES;
+        bool through = false;
+        for (int64_t k = 1; !through; k += 1 + (test_all_cases() ? 0 : k / (frames ? 4 : 8))) {
+            failing f = {.fail_at = k};
+            mpk_allocator allocator = {failing_alloc, failing_release, &f};
+            mpk_context *ctx = NULL;
+            mpk_status status = mpk_context_create(&allocator, &ctx);
+            if (!mpk_failed(status)) status = solve(ctx, specs[frames], &mine, 1, NULL, NULL);
+            through = f.calls < k;
+            if (mpk_failed(status)) assert_int_equal(status, MPK_ERR_MEMORY);
+            if (through) assert_false(mpk_failed(status));
+            mpk_context_destroy(&ctx);
+            assert_int_equal(f.held, 0);
+        }
     }
+    o.krylov = MPK_KRYLOV_GMRES;
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     int64_t at;
     const char *text;
-    /* by frames is the processor's alone */
+    /* blocks in less precision by their sizes are the processor's alone */
     mpk_options framed = options_of(2);
-    framed.krylov = MPK_KRYLOV_GMRES, framed.isai_frames = MPK_ON;
-    assert_int_equal(solve(ctx, "stokes mac 5", &framed, 1, NULL, NULL), MPK_ERR_UNSUPPORTED);
-    mpk_last_error(ctx, NULL, NULL, &text);
-    assert_non_null(strstr(text, "isai_frames on does not run on a device"));
-    /* so are blocks in less precision by their sizes */
-    framed.isai_frames = MPK_OFF, framed.block_tolerance = 1e-3;
+    framed.krylov = MPK_KRYLOV_GMRES, framed.block_tolerance = 1e-3;
     assert_int_equal(solve(ctx, "stokes mac 5", &framed, 1, NULL, NULL), MPK_ERR_UNSUPPORTED);
     mpk_last_error(ctx, NULL, NULL, &text);
     assert_non_null(strstr(text, "block_tolerance does not run on a device"));
+    framed.block_tolerance = 0, framed.isai_frames = MPK_ON, framed.isai_limit = 3;
+    assert_int_equal(solve(ctx, "stokes mac 5", &framed, 1, NULL, NULL), MPK_ERR_ARGUMENT);
+    mpk_last_error(ctx, NULL, &at, &text);
+    assert_non_null(strstr(text, "the limit is 3"));
+    assert_true(at >= 0);
     /* a column over the limit is named */
     o.isai_limit = 2;
     assert_int_equal(solve(ctx, spec, &o, 1, NULL, NULL), MPK_ERR_ARGUMENT);

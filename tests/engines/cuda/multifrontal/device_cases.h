@@ -82,7 +82,8 @@ static inline void compare(const char *what, mpk_problem *(*make)(mpk_context *,
     const bool clear = one.info.rank == MPK_RANK_FULL && one.info.min_pivot > 1e-10;
     if (fabs(cpu.logdet[0] - one.logdet[0]) > 1e-3 * fabs(cpu.logdet[0]) + 1e-2 && clear)
         fail_msg("%s: log |det| %g, on the device %g", what, cpu.logdet[0], one.logdet[0]);
-    if (!(one.solve.componentwise <= 1.01 * cpu.solve.componentwise) &&
+    /* where b is none of A's range, the rest of it is of the order of b, and the engines' differ */
+    if (!(one.solve.componentwise <= 1.05 * cpu.solve.componentwise) &&
         !(one.solve.componentwise <= fmax(options->accuracy, 1e-14)))
         fail_msg("%s: backward error %g, on the device %g", what, cpu.solve.componentwise,
                  one.solve.componentwise);

@@ -19,12 +19,20 @@ struct pieces {
     int64_t next; /* bytes of the next slab */
 };
 
-/** A part of the ring: lists of one call on their way. */
+/** Where a result goes when it is there: from here in a segment. */
+struct result {
+    int64_t at, bytes;
+    void *to;
+};
+
+/** A part of the ring: lists of one call on their way, and what it finds. */
 struct segment {
     char *host, *device;
     int64_t bytes;
     cudaEvent_t copied, used;
     bool busy;
+    int results;
+    result found[2];
 };
 
 struct mark {
@@ -117,10 +125,18 @@ void release(void *self, void *p) {
 
 // ---- the ring ----
 
+/** To the caller's arrays; the kernel has ended. */
+void deliver(segment &s) {
+    for (int k = 0; k < s.results; ++k)
+        memcpy(s.found[k].to, s.host + s.found[k].at, (size_t)s.found[k].bytes);
+    s.results = 0;
+}
+
 mpk_status make_segment(machine *m, segment &s, int64_t bytes) {
     mpki_cuda *cuda = m->cuda;
     if (s.busy) MPKI_TRY(cudaEventSynchronize(s.used));
     s.busy = false;
+    deliver(s);
     if (s.bytes >= bytes) return MPK_OK;
     if (s.host) cudaFreeHost(s.host);
     if (s.device) cudaFree(s.device);
@@ -168,6 +184,14 @@ struct packer {
         if (!from) return NULL;
         const int64_t at = used;
         memcpy(s->host + at, from, (size_t)bytes);
+        used = at + (bytes + 15) / 16 * 16;
+        return s->device + at;
+    }
+    /** Room for a result behind all lists; NULL: nobody asks for it. */
+    void *find(void *to, int64_t bytes) {
+        if (!to) return NULL;
+        const int64_t at = used;
+        s->found[s->results++] = {at, bytes, to};
         used = at + (bytes + 15) / 16 * 16;
         return s->device + at;
     }
@@ -277,6 +301,10 @@ block_kernel kernel_of(const mpk_accelerator_task *t) {
         return BLOCK_TRANSPOSE;
     case MPK_ACCELERATOR_ZERO_OUT:
         return BLOCK_ZERO_OUT;
+    case MPK_ACCELERATOR_MEASURE:
+        return BLOCK_MEASURE;
+    case MPK_ACCELERATOR_DROP:
+        return BLOCK_DROP;
     default:
         return BLOCK_PERMUTE;
     }
@@ -327,27 +355,36 @@ mpk_status launch_timed(machine *m, block_launch *launch, block_kernel kernel, c
     return status;
 }
 
+/** Room in the ring for all lists and results of a task. */
+int64_t room_of(const mpk_accelerator_task *t, int64_t items) {
+    const int64_t entries = t->batch->count * t->batch->n, each = (int64_t)sizeof(void *);
+    const bool drops = t->kernel == MPK_ACCELERATOR_MEASURE || t->kernel == MPK_ACCELERATOR_DROP;
+    return items * (6 * each + 2 * (int64_t)sizeof(int32_t)) +
+           (t->batch->count + 1) * (3 * each + (int64_t)sizeof(int32_t)) +
+           (drops ? entries * (int64_t)sizeof(double) : 0) + 16 * 16;
+}
+
 mpk_status run(void *self, const mpk_accelerator_task *t) {
     machine *m = (machine *)self;
     mpki_cuda *cuda = m->cuda;
     const mpk_accelerator_batch *b = t->batch;
-    const int64_t count = b->count, lists = count * (int64_t)sizeof(void *),
-                  numbers = count * (int64_t)sizeof(int32_t);
+    const int64_t count = b->count, items = t->first ? t->first[count] : count,
+                  blocks = count * (int64_t)sizeof(void *), lists = items * (int64_t)sizeof(void *),
+                  numbers = items * (int64_t)sizeof(int32_t),
+                  columns = count * b->n * (int64_t)sizeof(double);
     block_launch *launch = block_launch_of(b->n, t->scalar);
-    if (!launch || (!t->state && t->kernel != MPK_ACCELERATOR_TRANSPOSE &&
-                    t->kernel != MPK_ACCELERATOR_ZERO_OUT))
+    if (!launch)
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
-                      "no kernel for blocks of %d rows in this precision, or without verdicts",
-                      b->n);
+                      "no kernel for blocks of %d rows in this precision", b->n);
     if (lacks_pivoting(t))
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
                       "no kernel pivots without pairs: `pairs` and `pivoting` go together");
     if (count == 0) return MPK_OK;
     segment *s;
-    MPKI_PASS(next_segment(m, 6 * lists + 2 * numbers + 8 * 16, &s));
+    MPKI_PASS(next_segment(m, room_of(t, items), &s));
     packer list = {s, 0};
     block_job job = {};
-    job.block = (void *const *)list.put(b->block[0], lists);
+    job.block = (void *const *)list.put(b->block[0], blocks);
     job.a = (void *const *)list.put(b->block[1], lists);
     job.b = (void *const *)list.put(b->block[2], lists);
     job.pivot = (void *const *)list.put(b->pivot, lists);
@@ -355,52 +392,181 @@ mpk_status run(void *self, const mpk_accelerator_task *t) {
     job.columns = (int *const *)list.put(t->columns, lists);
     job.rows = (const int *)list.put(t->rows, numbers);
     job.frame = (const int *)list.put(t->frame, numbers);
+    job.first = (const long long *)list.put(t->first, (count + 1) * (int64_t)sizeof(int64_t));
+    if (t->kernel == MPK_ACCELERATOR_DROP) {
+        job.limit = (const double *)list.put(t->limit, columns);
+        job.keep = (const long long *)list.put(t->keep, blocks);
+    }
     job.state = t->state;
     job.small = b->small, job.bound = t->bound;
     job.last = t->last, job.type = t->type, job.pairs = t->pairs;
+    job.hermitian = t->hermitian, job.judging = t->state != NULL;
     job.perms = !b->perm ? 0 : t->columns ? 2 : 1;
     job.count = count;
     const block_kernel kernel = kernel_of(t);
     if (kernel == BLOCK_PRODUCT)
         MPKI_PASS(make_scratch(m, job, b->n, (int64_t)mpk_scalar_size(t->scalar)));
-    MPKI_PASS(send(m, s, list.used));
-    MPKI_PASS(launch_timed(m, launch, kernel, job, {NULL, NULL, t->kernel, t->tag}));
+    const int64_t sent = list.used;
+    const bool factorizes = t->kernel == MPK_ACCELERATOR_FACTORIZE;
+    if (!t->state && (factorizes || t->kernel == MPK_ACCELERATOR_SOLVE)) {
+        if (factorizes)
+            job.trouble = (int *)list.find(b->trouble, count * (int64_t)sizeof(int32_t));
+        job.largest = (double *)list.find(b->largest, count * (int64_t)sizeof(double));
+    }
+    if (t->kernel == MPK_ACCELERATOR_MEASURE) job.norm2 = (double *)list.find(t->norm2, columns);
+    if (t->kernel == MPK_ACCELERATOR_DROP) job.kept = (long long *)list.find(t->kept, blocks);
+    mpk_status status = send(m, s, sent);
+    if (!mpk_failed(status))
+        status = launch_timed(m, launch, kernel, job, {NULL, NULL, t->kernel, t->tag});
+    if (mpk_failed(status)) {
+        s->results = 0;
+        return status;
+    }
+    if (list.used > sent)
+        MPKI_TRY(cudaMemcpyAsync(s->host + sent, s->device + sent, (size_t)(list.used - sent),
+                                 cudaMemcpyDeviceToHost, work(m)));
     return mark_used(m, s);
 }
 
-/** Dense blocks from those at rest in single precision, or the other way. */
-mpk_status convert(void *self, const mpk_accelerator_batch *b, block_kernel kernel) {
+// ---- blocks at rest ----
+
+int64_t rest_entries(int32_t n) {
+    return n * (int64_t)n;
+}
+int64_t mask_words(int32_t n) {
+    return (rest_entries(n) + 63) / 64;
+}
+
+int64_t compressed_bytes(void *, int32_t n) {
+    return (mask_words(n) + rest_entries(n)) * 8; /* all may be there */
+}
+int64_t single_bytes(void *, int32_t n) {
+    return rest_entries(n) * 4;
+}
+int64_t half_bytes(void *, int32_t n) {
+    return (rest_entries(n) * 2 + 3) / 4 * 4;
+}
+
+/** As kernels/blocks.h has it: to the nearest, even of two; NaN stays. */
+__device__ unsigned short half_of(float x) {
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = x != x ? bits | 0x400000u : bits + 0x7fff + (bits >> 16 & 1);
+    return (unsigned short)(bits >> 16);
+}
+__device__ float of_half(unsigned short half) {
+    const unsigned bits = (unsigned)half << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/** One group has a block, dense and at rest. */
+__global__ void single_kernel(double *const *dense, float *const *rest, int entries, int stores) {
+    double *const x = dense[blockIdx.x];
+    float *const y = rest[blockIdx.x];
+    for (int k = (int)threadIdx.x; k < entries; k += (int)blockDim.x) {
+        if (stores)
+            y[k] = (float)x[k];
+        else
+            x[k] = (double)y[k];
+    }
+}
+
+__global__ void half_kernel(double *const *dense, unsigned short *const *rest, int entries,
+                            int stores) {
+    double *const x = dense[blockIdx.x];
+    unsigned short *const y = rest[blockIdx.x];
+    for (int k = (int)threadIdx.x; k < entries; k += (int)blockDim.x) {
+        if (stores)
+            y[k] = half_of((float)x[k]);
+        else
+            x[k] = (double)of_half(y[k]);
+    }
+}
+
+/** A bit for each entry that is not zero, and these; a thread has 64 entries, and counts those
+ *  before them. */
+__global__ void compressed_kernel(double *const *dense, unsigned long long *const *rest,
+                                  int entries, int stores) {
+    double *const x = dense[blockIdx.x];
+    unsigned long long *const mask = rest[blockIdx.x];
+    const int words = (entries + 63) / 64;
+    double *const value = (double *)(mask + words);
+    for (int w = (int)threadIdx.x; w < words; w += (int)blockDim.x) {
+        const int begin = 64 * w, end = begin + 64 < entries ? begin + 64 : entries;
+        unsigned long long bits = 0;
+        int at = 0;
+        if (stores) {
+            for (int k = 0; k < begin; ++k) at += x[k] != 0;
+            for (int k = begin; k < end; ++k)
+                if (x[k] != 0) bits |= 1ull << (k - begin), value[at++] = x[k];
+            mask[w] = bits;
+        } else {
+            for (int v = 0; v < w; ++v)
+                for (bits = mask[v]; bits; bits &= bits - 1) ++at;
+            for (int k = begin; k < end; ++k) x[k] = mask[w] >> (k - begin) & 1 ? value[at++] : 0;
+        }
+    }
+}
+
+enum rest_form { COMPRESSED, SINGLE, HALF };
+
+/** Dense blocks from those at rest, or the other way. */
+mpk_status convert(void *self, const mpk_accelerator_batch *b, rest_form form, int stores) {
     machine *m = (machine *)self;
     mpki_cuda *cuda = m->cuda;
     const int64_t lists = b->count * (int64_t)sizeof(void *);
-    block_launch *launch = block_launch_of(b->n, MPK_D);
+    const int entries = (int)rest_entries(b->n);
     segment *s;
-    if (!launch) return refuse(cuda, MPK_ERR_UNSUPPORTED, "no kernel for blocks of %d rows", b->n);
     if (b->count == 0) return MPK_OK;
     MPKI_PASS(next_segment(m, 2 * lists + 32, &s));
     packer list = {s, 0};
-    block_job job = {};
-    job.block = (void *const *)list.put(b->block[0], lists);
-    job.a = (void *const *)list.put(b->block[1], lists);
-    job.count = b->count;
+    double *const *dense = (double *const *)list.put(b->block[0], lists);
+    const void *rest = list.put(b->block[1], lists);
     MPKI_PASS(send(m, s, list.used));
-    MPKI_PASS(launch(cuda, kernel, job, work(m)));
+    if (form == COMPRESSED)
+        MPKI_LAUNCH(compressed_kernel, b->count, 32, 0, work(m), dense,
+                    (unsigned long long *const *)rest, entries, stores);
+    else if (form == SINGLE)
+        MPKI_LAUNCH(single_kernel, b->count, 128, 0, work(m), dense, (float *const *)rest, entries,
+                    stores);
+    else
+        MPKI_LAUNCH(half_kernel, b->count, 128, 0, work(m), dense, (unsigned short *const *)rest,
+                    entries, stores);
+    MPKI_TRY(cudaGetLastError());
     return mark_used(m, s);
 }
 
-mpk_status load(void *self, const mpk_accelerator_batch *b) {
-    return convert(self, b, BLOCK_LOAD);
-}
-mpk_status store(void *self, const mpk_accelerator_batch *b) {
-    return convert(self, b, BLOCK_STORE);
-}
+#define FORM(name, form)                                                                           \
+    mpk_status load_##name(void *self, const mpk_accelerator_batch *b) {                           \
+        return convert(self, b, form, 0);                                                          \
+    }                                                                                              \
+    mpk_status store_##name(void *self, const mpk_accelerator_batch *b) {                          \
+        return convert(self, b, form, 1);                                                          \
+    }
+FORM(compressed, COMPRESSED)
+FORM(single, SINGLE)
+FORM(half, HALF)
+#undef FORM
+
+const mpk_accelerator_form forms[] = {
+    {"compressed", compressed_bytes, load_compressed, store_compressed},
+    {"single", single_bytes, load_single, store_single},
+    {"bf16", half_bytes, load_half, store_half},
+    {NULL, NULL, NULL, NULL}};
 
 mpk_status wait(void *self) {
     machine *m = (machine *)self;
     mpki_cuda *cuda = m->cuda;
     MPKI_TRY(be_on_device(cuda));
     if (m->clock) MPKI_TRY(cudaEventRecord(m->now, work(m)));
-    MPKI_TRY(cudaStreamSynchronize(work(m)));
+    const cudaError_t failed = cudaStreamSynchronize(work(m));
+    for (segment &s : m->ring) {
+        if (failed) s.results = 0; /* whose arrays may soon be nobody's */
+        deliver(s);
+    }
+    MPKI_TRY(failed);
     return MPK_OK;
 }
 
@@ -480,4 +646,4 @@ void unmake(machine *m) {
 extern "C" const mpki_cuda_accelerator_table mpki_cuda_accelerator_functions = {
     mpki::make,     mpki::unmake,     mpki::allocate, mpki::release, mpki::upload,
     mpki::download, mpki::scatter,    mpki::gather,   mpki::run,     mpki::wait,
-    mpki::spans,    mpki::last_error, mpki::load,     mpki::store};
+    mpki::spans,    mpki::last_error, mpki::forms};

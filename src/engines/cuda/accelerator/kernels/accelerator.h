@@ -32,7 +32,7 @@ typedef struct mpki_cuda_accelerator_table {
     mpk_status (*wait)(void *self);
     int64_t (*spans)(void *self, int64_t most, mpk_accelerator_span *spans);
     const char *(*last_error)(void *self);
-    mpk_accelerator_kernel *load, *store; /**< blocks that rest in single precision */
+    const mpk_accelerator_form *forms; /**< of blocks of doubles at rest */
 } mpki_cuda_accelerator_table;
 
 #ifdef __cplusplus

@@ -2,16 +2,17 @@
 #ifndef MPKI_CUDA_ACCELERATOR_EMITTED_CUH
 #define MPKI_CUDA_ACCELERATOR_EMITTED_CUH
 /** What stands before borgc's output of blocks.cl in a file of cmake/cuda-kernels.cmake: its kernels
- *  become functions of the device, whose shapes are known by their number in the file. */
+ *  become functions of the device, whose shapes are known by their number in the file.
+ *  MPKI_PRECISION is an mpk_scalar. */
 #include "machine.cuh"
 
-typedef
-#if MPKI_PRECISION == 0
-    float
+/* of the numbers that entries are made of: one, or the real and the imaginary part */
+#if MPKI_PRECISION % 2 == 0
+typedef float R;
 #else
-    double
+typedef double R;
 #endif
-        T;
+enum { PARTS = MPKI_PRECISION < 2 ? 1 : 2 };
 
 /* lanes: threads of a group */
 namespace emitted {

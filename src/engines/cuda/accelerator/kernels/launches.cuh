@@ -15,8 +15,8 @@ enum {
     TRANSPOSE,
     ZERO_OUT,
     PERMUTE,
-    LOAD,
-    STORE
+    MEASURE,
+    DROP
 };
 
 #define AROUND(number, name, ...)                                                                  \
@@ -24,23 +24,26 @@ enum {
         name##_kernel(const block_job x) {                                                         \
         emitted::name(__VA_ARGS__, 0, x.count);                                                    \
     }
-#define BLOCK (T *const *)x.block
-#define PIVOT (const T *const *)x.pivot
-#define A (const T *const *)x.a
-#define B (const T *const *)x.b
-AROUND(FACTORIZE, factorize, BLOCK, (T *const *)x.a, x.perm, x.columns, x.frame, x.state,
-       (T)x.small, (T)x.bound, x.last, x.type, x.perms)
-AROUND(PAIRS, factorize_pairs, BLOCK, x.perm, x.rows, x.frame, x.state, (T)x.small, (T)x.bound,
-       x.last)
-AROUND(APART, factorize_apart, BLOCK, (T *const *)x.a, x.perm, x.columns, x.rows, x.frame, x.state,
-       (T)x.small, (T)x.bound, x.last)
-AROUND(SOLVE, solve, BLOCK, PIVOT, x.frame, x.state, (T)x.bound, x.last, x.pairs)
-AROUND(DOWNDATE, downdate, BLOCK, A, B, PIVOT, x.frame, x.state, x.pairs)
-AROUND(TRANSPOSE, transpose, BLOCK)
+#define BLOCK (R *const *)x.block
+#define PIVOT (const R *const *)x.pivot
+#define A (const R *const *)x.a
+#define B (const R *const *)x.b
+#define FOUND x.frame, x.state, x.trouble, x.largest
+AROUND(FACTORIZE, factorize, BLOCK, (R *const *)x.a, x.perm, x.columns, FOUND, (R)x.small,
+       (R)x.bound, x.last, x.type, x.perms, x.hermitian, x.judging)
+AROUND(PAIRS, factorize_pairs, BLOCK, x.perm, x.rows, FOUND, (R)x.small, (R)x.bound, x.last,
+       x.hermitian, x.judging)
+AROUND(APART, factorize_apart, BLOCK, (R *const *)x.a, x.perm, x.columns, x.rows, FOUND, (R)x.small,
+       (R)x.bound, x.last, x.judging)
+AROUND(SOLVE, solve, BLOCK, PIVOT, FOUND, (R)x.bound, x.last, x.pairs, x.hermitian, x.judging)
+AROUND(DOWNDATE, downdate, BLOCK, A, B, PIVOT, x.frame, x.state, x.first, x.pairs, x.hermitian,
+       x.judging, x.first != NULL)
+AROUND(TRANSPOSE, transpose, BLOCK, x.hermitian)
 AROUND(ZERO_OUT, zero_out, BLOCK)
-AROUND(PERMUTE, permute, BLOCK, x.perm, x.frame, x.state)
-AROUND(LOAD, load, BLOCK, (const float *const *)x.a)
-AROUND(STORE, store, (const T *const *)x.block, (float *const *)x.a)
+AROUND(PERMUTE, permute, BLOCK, x.perm, x.frame, x.state, x.judging)
+AROUND(MEASURE, measure, (const R *const *)x.block, x.norm2)
+AROUND(DROP, drop, BLOCK, x.limit, x.keep, x.kept, x.keep != NULL)
+#undef FOUND
 #undef AROUND
 
 /** block -= a D b^T, where several items may have one block: products into memory of the group, and
@@ -52,15 +55,16 @@ __global__ void __launch_bounds__(emitted::b_shape<PRODUCT>::threads)
     const unsigned mask = (MPKI_N == 32 ? ~0u : (1u << MPKI_N % 32) - 1) << base;
     const long long step = (long long)gridDim.x * groups, before = (long long)blockIdx.x * groups;
     const long long slot = before + threadIdx.x / MPKI_N;
-    const T *from = (const T *)x.scratch + slot * (MPKI_N * MPKI_N);
+    enum { entries = MPKI_N * MPKI_N * PARTS };
+    const R *from = (const R *)x.scratch + slot * entries;
     for (long long first = 0; first + slot < x.count; first += step) {
-        emitted::product((T *)x.scratch, A, B, PIVOT, x.frame, x.state, x.pairs, first, first,
-                         x.count);
+        emitted::product((R *)x.scratch, A, B, PIVOT, x.frame, x.state, x.pairs, x.hermitian,
+                         x.judging, first, first, x.count);
         __syncwarp(mask);
-        T *to = (T *)x.block[first + slot];
-        for (int r = 0; r < MPKI_N; ++r) {
-            const T v = from[r * MPKI_N + lane];
-            if (v != 0) atomicAdd(&to[r * MPKI_N + lane], -v);
+        R *to = (R *)x.block[first + slot];
+        for (int k = lane; k < entries; k += MPKI_N) {
+            const R v = from[k];
+            if (v != 0) atomicAdd(&to[k], -v);
         }
         __syncwarp(mask);
     }
@@ -88,8 +92,8 @@ mpk_status launch_blocks(mpki_cuda *cuda, block_kernel kernel, const block_job &
         CASE(BLOCK_TRANSPOSE, TRANSPOSE, transpose)
         CASE(BLOCK_ZERO_OUT, ZERO_OUT, zero_out)
         CASE(BLOCK_PERMUTE, PERMUTE, permute)
-        CASE(BLOCK_LOAD, LOAD, load)
-        CASE(BLOCK_STORE, STORE, store)
+        CASE(BLOCK_MEASURE, MEASURE, measure)
+        CASE(BLOCK_DROP, DROP, drop)
     case BLOCK_PRODUCT: {
         const long long groups = emitted::b_shape<PRODUCT>::groups;
         const long long blocks = (x.count + groups - 1) / groups, most = x.slots / groups;

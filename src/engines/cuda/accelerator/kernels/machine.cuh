@@ -17,8 +17,8 @@ enum block_kernel {
     BLOCK_TRANSPOSE,
     BLOCK_ZERO_OUT,
     BLOCK_PERMUTE,
-    BLOCK_LOAD,
-    BLOCK_STORE
+    BLOCK_MEASURE,
+    BLOCK_DROP
 };
 
 /** Items as a kernel sees them: lists in device memory. Numbers are those of mpk_accelerator_task. */
@@ -27,12 +27,18 @@ struct block_job {
     int *const *perm, *const *columns;
     const int *rows, *frame;
     int *state;
+    const long long *first; /* downdate: items of each block, count + 1; NULL: one */
+    int *trouble;           /* where no words of frames are judged: what was found */
+    double *largest, *norm2;
+    const double *limit;
+    const long long *keep;
+    long long *kept;
     double small, bound;
-    int last, type, pairs;
+    int last, type, pairs, hermitian, judging;
     int perms;     /* permutations that there are: none, of rows, of columns as well */
     void *scratch; /* BLOCK_PRODUCT: `slots` blocks */
     long long slots;
-    long long count;
+    long long count; /* blocks that are written */
 };
 
 typedef mpk_status block_launch(mpki_cuda *cuda, block_kernel kernel, const block_job &job,

@@ -98,11 +98,11 @@ struct rows : tile<(N_ <= 4    ? 4
         return __ffs((int)who) - 1 - base;
     }
 
-    /** This row from about entry `from` on, which the compiler knows, to a buffer. By one lane; no
-     *  barrier. */
-    __device__ void put(int from, T *to) const {
+    /** This row from about entry `from` on, which the compiler knows, to a buffer; W: so many
+     *  entries. By one lane; no barrier. */
+    template <int W = N> __device__ void put(int from, T *to) const {
 #pragma unroll
-        for (int k = 0; k < ROOM / STEP; ++k) {
+        for (int k = 0; k < (W + STEP - 1) / STEP; ++k) {
             if (k < from / STEP) continue;
             quarter<T> x;
 #pragma unroll

@@ -7,29 +7,28 @@
 namespace mpki {
 
 /** LDU of a matrix of order at most N; the decisions are general.cuh's, but that complete pivoting
- *  compares sizes by their first 15 bits (single: 18) and columns by the bits behind. */
-template <class T, int N> struct rows_ldu : rows<T, N> {
+ *  compares sizes by their first 15 bits (single: 18) and places by the bits behind. G: so many
+ *  columns are a loop, in which a step shifts the rows by an entry, so that it needs no index; 0:
+ *  the code of each step stands on its own, for few of them (order 32 takes 200 KiB, more than the
+ *  caches of instructions hold). */
+template <class T, int N, int G> struct rows_ldu : rows<T, N> {
     MPKI_ROWS(T, N);
     T scale;      /* 1 / d of this row's pivot */
-    int col;      /* where column `lane` goes */
-    T *const l;   /* shared, complete pivoting: column s of L at PITCH s */
-    bool null;    /* complete pivoting: this row's pivot counts as zero */
-    unsigned top; /* complete pivoting: the largest entry of this row, and its column */
-    static const unsigned COLUMN = 31;
+    int col;      /* which column is the pivot's of this number */
+    int at;       /* complete pivoting: which column stands in this place */
+    unsigned top; /* complete pivoting: the largest entry of this row, and its place */
+    static const unsigned PLACE = 31;
     /* 0x7fffffe0, of which the compiler must not know: with two constants ranked() would take two
      * operations of the logic that bounds this kernel */
     const unsigned size_bits;
 
     /** Nothing is eliminated yet. By each thread for itself; no barrier. */
     __device__ rows_ldu(const part &job_, T *share_)
-        : base_(job_, share_), scale(make<T>(0)), col(lane), l(share_ + 2 * ROOM), null(false),
-          top(0), size_bits(0x7fffffe0u | (unsigned)(job_.n >> 31)) {}
+        : base_(job_, share_), scale(make<T>(0)), col(lane), at(lane), top(0),
+          size_bits(0x7fffffe0u | (unsigned)(job_.n >> 31)) {}
 
     /** Shared memory for a matrix, a multiple of 16. By each thread for itself; no barrier. */
-    static __host__ __device__ int bytes(bool complete) {
-        const int entries = 2 * ROOM + (complete ? N * PITCH : 0);
-        return (entries * (int)sizeof(T) + 15) / 16 * 16;
-    }
+    static __host__ __device__ int bytes() { return (2 * ROOM * (int)sizeof(T) + 15) / 16 * 16; }
 
     /** The bits of |x| that key() takes, and the sign, which may be anything. By each thread for
      *  itself; no barrier. */
@@ -37,10 +36,10 @@ template <class T, int N> struct rows_ldu : rows<T, N> {
     static __device__ unsigned upper(double x) { return (unsigned)__double2hiint(x); }
     template <class F> static __device__ unsigned upper(cx<F> x) { return upper(abs1(x)); }
 
-    /** An entry's size, and its column where sizes are equal: lower columns go first. By each
+    /** An entry's size, and its place where sizes are equal: lower places go first. By each
      *  thread for itself; no barrier. */
     __device__ unsigned ranked(T x, int j) const {
-        return (upper(x) & size_bits) | (COLUMN - (unsigned)j);
+        return (upper(x) & size_bits) | (PLACE - (unsigned)j);
     }
 
     /** Reads the matrix; given: NULL, or rows, then columns. By all lanes of the matrix;
@@ -105,105 +104,161 @@ template <class T, int N> struct rows_ldu : rows<T, N> {
         }
     }
 
-    /** Entry q of this row, by a binary search, since registers have no indices; clear: 0 takes
-     *  its place. By each thread for itself; no barrier. */
-    template <int FROM, int TO> __device__ T take(int q, bool clear) {
+    /** Exchanges the row's first entry and entry q, by a binary search, since registers have no
+     *  indices. By each thread for itself; no barrier. */
+    template <int FROM, int TO> __device__ void bring(int q) {
         if constexpr (TO - FROM == 1) {
             const T x = t[FROM];
-            if (clear) t[FROM] = make<T>(0);
-            return x;
+            t[FROM] = t[0];
+            t[0] = x;
         } else {
             const int middle = (FROM + TO) / 2;
-            if (q < middle) return take<FROM, middle>(q, clear);
-            return take<middle, TO>(q, clear);
+            if (q < middle)
+                bring<FROM, middle>(q);
+            else
+                bring<middle, TO>(q);
         }
     }
 
-    /** Pivots of all that is left. What is finished of a row that is not leaves the registers, so
-     *  that every step is the same code: L goes to shared memory, and 0 takes its place. By all
-     *  lanes of the matrix; contains their barrier. */
-    __device__ void complete() {
-        unsigned open = n == 32 ? ~0u : (1u << n) - 1; /* columns */
-#pragma unroll 1
-        for (int s = 0; s < n; ++s) {
-            const unsigned k = left ? top | 0x80000000u : 0, m = base_::most_of(k);
-            int q = (int)(COLUMN - (m & COLUMN)), p;
-            if ((m & size_bits) == 0) { /* only zeros, those of finished columns, too */
-                q = __ffs((int)open) - 1;
-                p = base_::first_of(left);
-            } else {
-                p = base_::first_of(k == m);
+    /** Complete pivoting: the row *p and the place *q of the next pivot, which comes to the first
+     *  place. W: places where it may be. By all lanes of the matrix; shuffles, votes. */
+    template <int W> __device__ void choose_complete(int s, int *p, int *q) {
+        const unsigned k = left ? top | 0x80000000u : 0, m = base_::most_of(k);
+        const bool zeros = (m & size_bits) == 0; /* only those are left */
+        *p = base_::first_of(zeros ? left : k == m);
+        *q = zeros ? 0 : (int)(PLACE - (m & PLACE));
+        bring<0, W>(*q);
+        const int mine = __shfl_sync(mask, at, *q, L), first = __shfl_sync(mask, at, 0, L);
+        if (lane == s) col = mine;
+        at = __shfl_sync(mask, lane == *q ? first : at, lane + 1, L);
+    }
+
+    /** This row minus x times that of the buffer, moved by an entry; `last` goes to the end. live:
+     *  so many of the W entries were not finished. By each thread for itself; no barrier. */
+    template <bool COMPLETE, int W>
+    __device__ void update_and_shift(T x, const T *buffer, T last, int live) {
+        top = 0;
+#pragma unroll
+        for (int k = 0; k < (W + base_::STEP - 1) / base_::STEP; ++k) {
+            const quarter<T> u = ((const quarter<T> *)buffer)[k];
+#pragma unroll
+            for (int e = 0; e < base_::STEP; ++e) {
+                const int j = k * base_::STEP + e;
+                if (j < 1 || j >= W) continue;
+                T y = t[j];
+                nfma(y, x, u.v[e]);
+                t[j - 1] = y;
+                if (COMPLETE) {
+                    unsigned rank = ranked(y, j - 1);
+                    if (j >= W - G && j >= live) rank = 0;
+                    top = rank > top ? rank : top;
+                }
             }
+        }
+        t[W - 1] = last;
+    }
+
+    /** G columns from s0 on, PIVOTING as rows_ldu_kernel() has it. Of the W = N - s0 entries that
+     *  are not finished each step takes the first, and puts what becomes of it behind the others.
+     *  By all lanes of the matrix; contains their barrier. */
+    template <int PIVOTING, int W> __device__ void segment(int s0) {
+#pragma unroll 1
+        for (int s = s0; s < s0 + G && s < n; ++s) {
+            const int live = N - s;
+            int p = s, q = 0;
+            if (PIVOTING == 2) {
+                const R size = abs1(t[0]);
+                p = base_::choose(left ? key(size) + 1 : 0, size);
+            }
+            if (PIVOTING == 4) choose_complete<W>(s, &p, &q);
             const bool mine = lane == p, below = left && !mine;
             T *u = base_::buffer(s);
-            const T c = take<0, N>(q, below);
             if (mine) {
-                base_::put(0, u);
-                u[q] = make<T>(0);
-                l[s * PITCH + lane] = c;
+                base_::template put<W>(0, u);
+#pragma unroll 1
+                for (int k = live; k < W; ++k) u[k] = make<T>(0);
             }
             threads::sync();
-            const T d = l[s * PITCH + p];
+            const T d = u[0];
             const bool good = abs1(d) > small;
             T r = inverse(d);
             if (!good) {
                 r = make<T>(0);
-                base_::zero_pivot(d, 0, 1); /* all that is left is as small */
+                R rest = 0; /* complete: all that is left is as small */
+                if (PIVOTING < 4) {
+                    rest = below ? abs1(t[0]) : 0;
+                    const R along = lane > s && lane < n ? abs1(u[lane - s]) : 0;
+                    rest = !(along <= rest) ? along : rest;
+                }
+                base_::zero_pivot(d, rest, 1);
             }
-            const T x = below ? c * r : make<T>(0);
-            if (!mine)
-                l[s * PITCH + lane] = x;
-            else
-                scale = r, row = s, left = false, null = !good;
-            if (lane == q) col = s;
-            open &= ~(1u << q);
-            base_::template update<false>(0, x, u);
-            top = 0;
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                const unsigned rank = ranked(t[j], j);
-                top = rank > top ? rank : top;
-            }
+            const T x = below ? t[0] * r : make<T>(0);
+            const T last = below ? x : mine && !good ? make<T>(0) : t[0];
+            if (mine) scale = r, row = s, left = false;
+            update_and_shift<PIVOTING == 4, W>(x, u, last, live);
         }
     }
 
-    /** Writes L, D and U in pivots' order. Returns NaN where an entry is not finite. By all lanes
-     *  of the matrix; shuffles. */
-    template <bool COMPLETE> __device__ R store(T *a, long long ld) {
+    /** All columns from S0 on, in segments. By all lanes of the matrix; contains their barrier. */
+    template <int PIVOTING, int S0> __device__ void segments() {
+        segment<PIVOTING, N - S0>(S0);
+        if constexpr (S0 + G < N)
+            if (S0 + G < n) segments<PIVOTING, S0 + G>();
+    }
+
+    /** Eliminates all columns. By all lanes of the matrix; contains their barrier. */
+    template <int PIVOTING> __device__ void eliminate() {
+        if constexpr (G == 0)
+            in_order<PIVOTING == 2>();
+        else
+            segments<PIVOTING, 0>();
+    }
+
+    /** Which column is in entry k, which the compiler knows; n or more, or less than 0: none. By
+     *  each thread for itself; no barrier. */
+    __device__ int column(int k) const {
+        if (G == 0) return k;
+        const int g = G > 0 ? G : 1, s0 = (N - 1 - k) / g * g, steps = n - s0 < g ? n - s0 : g;
+        const int behind = k - (N - s0 - steps); /* among those of this segment */
+        return behind < 0 ? -1 : s0 + behind;
+    }
+
+    /** Writes L, D and U in pivots' order. Returns NaN where an entry is not finite. By each
+     *  thread for itself; no barrier. */
+    __device__ R store(T *a, long long ld) {
         const bool there = lane < n;
         R check = 0;
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-            const int c = COMPLETE ? __shfl_sync(mask, col, j, L) : j;
-            const T x = c > row ? t[j] * scale : t[j];
-            if (there && j < n && (!COMPLETE || c > row)) {
+        for (int k = 0; k < N; ++k) {
+            const int c = column(k);
+            const T x = c > row ? t[k] * scale : t[k];
+            if (there && c >= 0 && c < n) {
                 check += abs1(x) * 0;
                 a[row + c * ld] = x;
             }
         }
-        if constexpr (COMPLETE)
-#pragma unroll 4
-            for (int s = 0; s <= row && there; ++s) {
-                T x = l[s * PITCH + lane];
-                if (row == s && null) x = make<T>(0);
-                check += abs1(x) * 0;
-                a[row + s * ld] = x;
-            }
         return check;
     }
 };
 
+/** What is quickest for orders up to N. COLUMNS: rows_ldu's G; BLOCKS: that a multiprocessor must
+ *  hold, which bounds the registers. */
+template <class T, int N, int PIVOTING> struct rows_shape {
+    static const int BYTES = N * (int)sizeof(T);
+    static const int COLUMNS = PIVOTING == 4 || BYTES > 128 ? (N < 8 ? N : 8) : 0;
+    static const int BLOCKS = rows_blocks<T, N>();
+};
+
 /** LDU of a matrix per L lanes; PIVOTING: 0 none and static, 2 partial, 4 complete. By all lanes
  *  of the matrix; contains their barrier. */
-template <class T, int N, int PIVOTING, int BLOCKS>
+template <class T, int N, int PIVOTING, int G, int BLOCKS>
 __global__ void __launch_bounds__(TILE_BLOCK, BLOCKS) rows_ldu_kernel(const part job) {
     MPKI_SMEM;
-    typedef rows_ldu<T, N> matrix;
+    typedef rows_ldu<T, N, G> matrix;
     typedef typename matrix::threads threads;
     const long long place = threads::place();
     if (place >= job.count) return;
-    const bool COMPLETE = PIVOTING == 4;
-    matrix e(job, (T *)(smem + threadIdx.x / matrix::L * matrix::bytes(COMPLETE)));
+    matrix e(job, (T *)(smem + threadIdx.x / matrix::L * matrix::bytes()));
     const int n = job.n;
     const long long b = job.matrix(place);
     T *a = view_of<T>(job.a, b).p;
@@ -215,19 +270,16 @@ __global__ void __launch_bounds__(TILE_BLOCK, BLOCKS) rows_ldu_kernel(const part
         e.broken = !read_marks(e, n, piv + job.most, false, &marks) || e.broken;
         if (!e.broken) given = piv;
     }
-    e.template load<COMPLETE>(a, job.a.ld, given);
+    e.template load<PIVOTING == 4>(a, job.a.ld, given);
     typename matrix::R check = 0;
     if (!e.bad && !e.broken) {
-        if (COMPLETE)
-            e.complete();
-        else
-            e.template in_order<PIVOTING == 2>();
-        check = e.template store<COMPLETE>(a, job.a.ld);
+        e.template eliminate<PIVOTING>();
+        check = e.store(a, job.a.ld);
     }
     const bool none = e.report(b, check);
     if (PIVOTING >= 2 && piv && e.lane < n) {
         piv[none ? e.lane : e.row] = e.lane;
-        piv[job.most + (none ? e.lane : e.col)] = e.lane;
+        piv[job.most + e.lane] = none ? e.lane : e.col;
     }
 }
 

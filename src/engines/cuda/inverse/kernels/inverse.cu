@@ -162,6 +162,32 @@ static int invert(mpki_cuda *cuda, const mpki_isai_inversion *v) {
     return kinds[v->scalar]->invert(cuda, v);
 }
 
+static int spread(mpki_cuda *cuda, const mpki_isai_spreading *s) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    if (!s->to_index) MPKI_TRY(cudaMemsetAsync(s->to_ptr, 0, sizeof *s->to_ptr, cuda->sparse));
+    if (s->m == 0) return MPK_OK;
+    MPKI_LAUNCH(spread_kernel, blocks_of(s->m, ISAI_THREADS / 32), ISAI_THREADS, 0, cuda->sparse,
+                *s);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int portions(mpki_cuda *cuda, const mpki_isai_portions *g, const int64_t *ptr) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(cudaMemsetAsync(g->ptr, 0, sizeof *g->ptr, cuda->sparse));
+    if (g->count == 0) return MPK_OK;
+    MPKI_LAUNCH(portions_kernel, blocks_of(g->count, TURN_THREADS), TURN_THREADS, 0, cuda->sparse,
+                g->count, g->first, ptr, g->ptr);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int invert_portions(mpki_cuda *cuda, const mpki_isai_inversion *v,
+                           const mpki_isai_portions *g) {
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    return kinds[v->scalar]->invert_portions(cuda, v, g);
+}
+
 static int dense(mpki_cuda *cuda, const mpki_isai_dense *d) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     return kinds[d->scalar]->dense(cuda, d);
@@ -197,6 +223,8 @@ static int finite(mpki_cuda *cuda, mpk_scalar scalar, int64_t count, const void 
 }
 
 extern "C" const mpki_cuda_isai_table mpki_cuda_isai_functions = {
-    check,    turn,        sum,      move,   reverse,   split,  split_values, classes,
-    powers,   far_columns, prune,    set,    clone,     stream, invert,       dense,
-    multiply, gather,      identity, pivots, to_single, finite};
+    check,        turn,     sum,    move,        reverse,  split,
+    split_values, classes,  powers, far_columns, prune,    set,
+    clone,        stream,   invert, spread,      portions, invert_portions,
+    dense,        multiply, gather, identity,    pivots,   to_single,
+    finite};

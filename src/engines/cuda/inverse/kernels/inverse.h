@@ -13,6 +13,13 @@
 extern "C" {
 #endif
 
+enum {
+    /** columns of a frame that are computed together, at most */
+    MPKI_ISAI_PORTION = 4,
+    /** classes of columns that are: up to 128 entries */
+    MPKI_ISAI_PORTIONED = 8
+};
+
 /** A square sparse matrix by columns, or by rows; indices ascend. */
 typedef struct mpki_isai_matrix {
     int64_t *ptr;   /**< n + 1 */
@@ -200,6 +207,26 @@ typedef struct mpki_isai_gathering {
     int32_t *mixed; /**< of `identity`: set to 0 before */
 } mpki_isai_gathering;
 
+/** A pattern of frames, by columns of frames, as one of columns and rows: those of a frame follow one
+ *  another. Two passes: counts into to_ptr[column + 1], then, with sums there, the rows. */
+typedef struct mpki_isai_spreading {
+    int32_t m;            /**< frames */
+    const int32_t *first; /**< m + 1: first row of each */
+    const int64_t *ptr;   /**< m + 1 */
+    const int32_t *index; /**< the frames of a column's rows; ascending */
+    int64_t *to_ptr;
+    int32_t *to_index; /**< NULL: the first pass */
+} mpki_isai_spreading;
+
+/** Columns that share their rows, up to MPKI_ISAI_PORTION of a frame each. */
+typedef struct mpki_isai_portions {
+    int64_t count;
+    const int32_t *first, *columns;    /**< count: the first column, how many */
+    int64_t *ptr;                      /**< count + 1: written by `portions`: sums are to come */
+    const int32_t *list;               /**< portions by class, of mpki_isai_classes, and so is: */
+    int64_t many[MPKI_ISAI_PORTIONED]; /**< host */
+} mpki_isai_portions;
+
 typedef struct mpki_cuda_isai_table {
     /** *bad := the first column whose pointers or rows are not as they must be; set before. */
     int (*check)(mpki_cuda *cuda, int32_t n, int64_t entries, const int64_t *ptr,
@@ -228,6 +255,13 @@ typedef struct mpki_cuda_isai_table {
     /** cuda->sparse. */
     void *(*stream)(mpki_cuda *cuda);
     int (*invert)(mpki_cuda *cuda, const mpki_isai_inversion *v);
+    /** One pass of a pattern of frames. */
+    int (*spread)(mpki_cuda *cuda, const mpki_isai_spreading *s);
+    /** g->ptr, of the pattern by columns whose pointers these are. */
+    int (*portions)(mpki_cuda *cuda, const mpki_isai_portions *g, const int64_t *ptr);
+    /** Columns by portions, of the classes that these have. */
+    int (*invert_portions)(mpki_cuda *cuda, const mpki_isai_inversion *v,
+                           const mpki_isai_portions *g);
     int (*dense)(mpki_cuda *cuda, const mpki_isai_dense *d);
     int (*multiply)(mpki_cuda *cuda, const mpki_isai_times *p);
     int (*gather)(mpki_cuda *cuda, const mpki_isai_gathering *g);

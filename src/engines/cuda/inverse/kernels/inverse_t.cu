@@ -3,6 +3,7 @@
 #include "launches.cuh"
 
 #include "baseline.cuh"
+#include "frames.cuh"
 #include "gather.cuh"
 #include "product.cuh"
 #include "prune.cuh"
@@ -143,6 +144,34 @@ static mpk_status invert_columns(mpki_cuda *cuda, const mpki_isai_inversion *v) 
     return MPK_OK;
 }
 
+/* ---- columns of frames ---- */
+
+template <int W, int R>
+static mpk_status framed(mpki_cuda *cuda, const mpki_isai_inversion *v, const mpki_isai_portions *g,
+                         const int32_t *list, int64_t count) {
+    const int64_t blocks = blocks_of(count, ISAI_THREADS / W);
+    if (v->upper)
+        MPKI_LAUNCH((framed_kernel<T, W, R, MPKI_ISAI_PORTION, true>), blocks, ISAI_THREADS, 0,
+                    cuda->sparse, *v, *g, list, count);
+    else
+        MPKI_LAUNCH((framed_kernel<T, W, R, MPKI_ISAI_PORTION, false>), blocks, ISAI_THREADS, 0,
+                    cuda->sparse, *v, *g, list, count);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static mpk_status invert_portions(mpki_cuda *cuda, const mpki_isai_inversion *v,
+                                  const mpki_isai_portions *g) {
+    static mpk_status (*const of_class[MPKI_ISAI_PORTIONED])(
+        mpki_cuda *, const mpki_isai_inversion *, const mpki_isai_portions *, const int32_t *,
+        int64_t) = {NULL,          framed<1, 1>,  framed<4, 1>,  framed<8, 1>,
+                    framed<16, 1>, framed<32, 1>, framed<32, 2>, framed<32, 4>};
+    int64_t first = g->many[0]; /* columns of one entry have their diagonal alone */
+    for (int k = 1; k < MPKI_ISAI_PORTIONED; first += g->many[k++])
+        if (g->many[k] > 0) MPKI_PASS(of_class[k](cuda, v, g, g->list + first, g->many[k]));
+    return MPK_OK;
+}
+
 /* ---- columns that are not triangular ---- */
 
 static mpk_status dense(mpki_cuda *cuda, const mpki_isai_dense *d) {
@@ -236,6 +265,6 @@ static mpk_status pivots(mpki_cuda *cuda, const mpki_isai_gathering *g, int back
     return MPK_OK;
 }
 
-extern const mpki_isai_launches FN(isai_launches) = {move,   split_values, prune,  invert_columns,
-                                                     dense,  multiply,     gather, identity,
-                                                     pivots, to_single,    finite};
+extern const mpki_isai_launches FN(isai_launches) = {
+    move,     split_values, prune,    invert_columns, invert_portions, dense,
+    multiply, gather,       identity, pivots,         to_single,       finite};

@@ -11,6 +11,8 @@ struct mpki_isai_launches {
     mpk_status (*split_values)(mpki_cuda *cuda, const mpki_isai_splitting *s);
     mpk_status (*prune)(mpki_cuda *cuda, const mpki_isai_pruning *p);
     mpk_status (*invert)(mpki_cuda *cuda, const mpki_isai_inversion *v);
+    mpk_status (*invert_portions)(mpki_cuda *cuda, const mpki_isai_inversion *v,
+                                  const mpki_isai_portions *g);
     mpk_status (*dense)(mpki_cuda *cuda, const mpki_isai_dense *d);
     mpk_status (*multiply)(mpki_cuda *cuda, const mpki_isai_times *p);
     mpk_status (*gather)(mpki_cuda *cuda, const mpki_isai_gathering *g);

@@ -273,6 +273,39 @@ static __global__ void __launch_bounds__(TURN_THREADS) far_kernel(const mpki_isa
     }
 }
 
+/* ---- patterns of frames ---- */
+
+/** Counts of the columns' rows into to_ptr[column + 1], or the rows. A warp takes a frame;
+ *  shuffles. */
+static __global__ void __launch_bounds__(ISAI_THREADS) spread_kernel(const mpki_isai_spreading s) {
+    const int lane = (int)(threadIdx.x % 32);
+    const int64_t p = ((int64_t)blockIdx.x * ISAI_THREADS + threadIdx.x) / 32;
+    if (p >= s.m) return;
+    const int32_t first = s.first[p], columns = s.first[p + 1] - first;
+    if (!s.to_index) {
+        int64_t rows = 0;
+        for (int64_t b = s.ptr[p] + lane; b < s.ptr[p + 1]; b += 32)
+            rows += s.first[s.index[b] + 1] - s.first[s.index[b]];
+        for (int h = 16; h > 0; h /= 2) rows += __shfl_xor_sync(0xffffffffu, rows, h);
+        for (int32_t c = lane; c < columns; c += 32) s.to_ptr[first + c + 1] = rows;
+        return;
+    }
+    int64_t at = 0;
+    for (int64_t b = s.ptr[p]; b < s.ptr[p + 1]; ++b) {
+        const int32_t from = s.first[s.index[b]], rows = s.first[s.index[b] + 1] - from;
+        for (int32_t k = lane; k < rows * columns; k += 32)
+            s.to_index[s.to_ptr[first + k / rows] + at + k % rows] = from + k % rows;
+        at += rows;
+    }
+}
+
+/** to_ptr[portion + 1] := the rows of a portion's columns. A thread takes a portion; no barrier. */
+static __global__ void __launch_bounds__(TURN_THREADS)
+    portions_kernel(int64_t count, const int32_t *portion, const int64_t *ptr, int64_t *to_ptr) {
+    const int64_t q = (int64_t)blockIdx.x * TURN_THREADS + threadIdx.x;
+    if (q < count) to_ptr[q + 1] = ptr[portion[q] + 1] - ptr[portion[q]];
+}
+
 } // namespace mpki
 
 #endif

@@ -133,7 +133,7 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
                                .upper = z->upper,
                                .diagonal = z->diagonal};
     z->turn = z->turn == INT32_MAX ? 1 : z->turn + 1;
-    const mpki_cuda_scaling how = {.a = rows,
+    const mpki_cuda_scaling how = {.a = *rows,
                                    .sweeps = given->sweeps,
                                    .turn = z->turn,
                                    .flags = z->flags,

@@ -365,7 +365,7 @@ static void add_up(walk *z) {
     r->positive = (int64_t)sums->positive, r->negative = (int64_t)sums->negative;
     r->zero = (int64_t)sums->zero, r->two_by_two = (int64_t)sums->pairs;
     r->max_d = sums->max_d, r->min_d = sums->min_d;
-    r->perturbed = (int64_t)f->flags.perturbed;
+    r->perturbed = (int64_t)f->flags.perturbed, r->rejected = (int64_t)f->flags.rejected;
 }
 
 /* Another plan, in which no front is cut; *f is as it was where that fails. */

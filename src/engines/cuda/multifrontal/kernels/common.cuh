@@ -87,6 +87,13 @@ template <class T> __device__ inline T *contribution_column(T *c, int m, int j) 
            CUT * k;
 }
 
+/** A thread: *word := ticket, in the host's memory, after what the grid has written there. The
+ *  blocks have met at a counter behind a fence. Barriers: none. */
+__device__ inline void report_is_there(int32_t *word, int32_t ticket) {
+    __threadfence_system();
+    *(volatile int32_t *)word = ticket;
+}
+
 /** A thread: the index of the first entry of an increasing list that is at least `value`; count if
  *  there is none. Barriers: none. */
 __device__ inline int first_not_below(const int32_t *list, int count, int value) {

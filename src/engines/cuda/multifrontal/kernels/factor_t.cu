@@ -262,12 +262,13 @@ static mpk_status columns(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
 
 /* Of many blocks each ends with atomics of its own: no more of them than are at work at once. */
 static mpk_status report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first,
-                                 int32_t last, bool sums, mpki_cuda_report *report) {
+                                 int32_t last, bool sums, mpki_cuda_report *report,
+                                 int32_t ticket) {
     auto kernel = report_kernel<T>;
     const int most = MPKI_REPORT_BLOCKS * mpki_multiprocessors(cuda);
     const int blocks = (sums ? last : last - first) / (REPORT_THREADS / 32) + 1;
     MPKI_LAUNCH(kernel, blocks < most ? blocks : most, REPORT_THREADS, 0, cuda->sparse, *t, first,
-                last, sums, report);
+                last, sums, report, ticket);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -143,10 +143,11 @@ static int finish(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_larg
 static int report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t first, int32_t last,
                           int sums, const mpki_cuda_report **report) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    mpki_cuda_report *to;
+    mpki_cuda_report *to = NULL;
     MPKI_PASS(mpki_report_memory(cuda, &to));
-    MPKI_PASS(kinds[t->scalar]->report_to_host(cuda, t, first, last, sums != 0, to));
-    MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
+    const int32_t ticket = mpki_next_ticket(cuda);
+    MPKI_PASS(kinds[t->scalar]->report_to_host(cuda, t, first, last, sums != 0, to, ticket));
+    MPKI_PASS(mpki_wait_for_report(cuda, &to->walked, ticket));
     *report = to;
     return MPK_OK;
 }

@@ -109,9 +109,11 @@ typedef struct mpki_cuda_change {
 
 enum { MPKI_CUDA_CHANGES = 4096 };
 
-/** What the host reads, in page-locked memory of its own. */
+/** What the host reads, in page-locked memory of its own. It waits until a kernel has written the
+ *  number of this call to `scaled` or `walked`, after all else that it reports. */
 typedef struct mpki_cuda_report {
-    int32_t scaling[MPKI_CUDA_SCALE_FLAGS];
+    int32_t scaled, odd, uneven; /**< of values: the host has to look at them; more sweeps needed */
+    int32_t walked;              /**< of a factorization: */
     mpki_cuda_flags flags;
     int32_t changes; /**< in any order; more than tree.listed: the others are not listed */
     mpki_cuda_change change[MPKI_CUDA_CHANGES];

@@ -105,12 +105,13 @@ __device__ inline void report_change(const mpki_cuda_tree &t, int f,
 
 /** A warp for each front: front first .. last - 1 that has changed goes to the list, and, with
  *  sums, the pivots of fronts 0 .. last - 1 to flags->sums. The last block of the grid to end
- *  copies the flags to `report`, in host memory: it is found by a counter behind a fence. Called by
+ *  copies the flags to `report`, in host memory, and then the ticket: it is found by a counter
+ *  behind a fence. Called by
  *  the slot report_to_host of mpki_cuda_direct_table. Barriers: it meets the block. */
 template <class T>
 __global__ void __launch_bounds__(REPORT_THREADS)
-    report_kernel(const mpki_cuda_tree t, int first, int last, bool sums,
-                  mpki_cuda_report *report) {
+    report_kernel(const mpki_cuda_tree t, int first, int last, bool sums, mpki_cuda_report *report,
+                  int32_t ticket) {
     const int WARPS = REPORT_THREADS / 32;
     __shared__ pivot_counts of_warp[WARPS];
     __shared__ bool ends;
@@ -150,6 +151,7 @@ __global__ void __launch_bounds__(REPORT_THREADS)
     const volatile unsigned *from = (const volatile unsigned *)flags;
     for (int k = 0; k < (int)(sizeof *flags / sizeof *from); ++k)
         ((unsigned *)&report->flags)[k] = from[k];
+    report_is_there(&report->walked, ticket);
 }
 
 } // namespace mpki

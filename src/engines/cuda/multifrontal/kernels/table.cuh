@@ -27,7 +27,7 @@ struct mpki_cuda_direct_kind {
     mpk_status (*block)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *, int32_t);
     mpk_status (*columns)(mpki_cuda *, const mpki_cuda_tree *, const mpki_cuda_large *);
     mpk_status (*report_to_host)(mpki_cuda *, const mpki_cuda_tree *, int32_t, int32_t, bool,
-                                 mpki_cuda_report *);
+                                 mpki_cuda_report *, int32_t);
     mpk_status (*get)(mpki_cuda *, const mpki_cuda_tree *, const int32_t *, void *, void *,
                       int32_t *);
 };
@@ -49,9 +49,30 @@ extern const mpki_cuda_solve_kind mpki_s_cuda_solve, mpki_d_cuda_solve, mpki_c_c
 
 /* What the host reads: made when it is first needed. */
 static inline mpk_status mpki_report_memory(mpki_cuda *cuda, mpki_cuda_report **report) {
-    if (!cuda->multifrontal_report)
-        MPKI_TRY(cudaMallocHost(&cuda->multifrontal_report, sizeof(mpki_cuda_report)));
+    mpki_cuda_report *made = NULL;
+    if (!cuda->multifrontal_report) {
+        MPKI_TRY(cudaMallocHost((void **)&made, sizeof *made));
+        made->scaled = made->walked = 0;
+        cuda->multifrontal_report = made;
+    }
     *report = (mpki_cuda_report *)cuda->multifrontal_report;
+    return MPK_OK;
+}
+
+/* The number of the next report, not 0. */
+static inline int32_t mpki_next_ticket(mpki_cuda *cuda) {
+    cuda->ticket = cuda->ticket == INT32_MAX ? 1 : cuda->ticket + 1;
+    return cuda->ticket;
+}
+
+/* Returns when `word` of the report is this ticket. It looks at the word for a while, which is sooner
+ * than the stream's end by some microseconds, and then waits for that. */
+static inline mpk_status mpki_wait_for_report(mpki_cuda *cuda, const int32_t *word,
+                                              int32_t ticket) {
+    enum { LOOKS = 20000 };
+    for (int k = 0; k < LOOKS; ++k)
+        if (__atomic_load_n(word, __ATOMIC_ACQUIRE) == ticket) return MPK_OK;
+    MPKI_TRY(cudaStreamSynchronize(cuda->sparse));
     return MPK_OK;
 }
 

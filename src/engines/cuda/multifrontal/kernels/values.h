@@ -45,18 +45,20 @@ typedef struct mpki_cuda_long_row {
 } mpki_cuda_long_row;
 
 /** Sweeps of equilibration that may be asked for; those beyond, where rows are uneven; flags: one
- *  of each sweep, that it found rows uneven, and one of values that the host has to look at. */
+ *  of each sweep, that it found rows uneven, one of values that the host has to look at, and a
+ *  counter. */
 enum {
     MPKI_CUDA_SCALE_ASKED = 4,
     MPKI_CUDA_SCALE_MORE = 12,
     MPKI_CUDA_SCALE_ODD = MPKI_CUDA_SCALE_ASKED + MPKI_CUDA_SCALE_MORE,
+    MPKI_CUDA_SCALE_ENDED, /* blocks of a sweep; 0 before and after */
     MPKI_CUDA_SCALE_FLAGS
 };
 
 /** mpki_equilibrate(), and rounding to powers of two. */
 typedef struct mpki_cuda_scaling {
-    const mpki_cuda_by_rows *a;
-    int32_t sweeps;
+    mpki_cuda_by_rows a;
+    int32_t sweeps;     /**< at least 1 */
     int32_t turn;       /**< a flag that is this number is set: another one each time, not 0 */
     int32_t *flags;     /**< MPKI_CUDA_SCALE_FLAGS: 0, or of other turns */
     const double *from; /**< n, by problem index: the scaling to begin with; NULL: 1 */

@@ -47,11 +47,18 @@ template <class E> __device__ inline E mirrored(E x, int hermitian) {
     return hermitian ? conj(x) : x;
 }
 
-/** A thread for some entries: the flag MPKI_CUDA_SCALE_ODD := how.turn if a value is not finite, if
- *  two triangles differ, or if a Hermitian diagonal is not real: the host has to treat these
- *  values. Barriers: none. */
+/** A thread: entry k of the lower triangle, from the triangle in which it is given. */
+template <class E> __device__ inline E given_entry(const mpki_cuda_given &a, int64_t k) {
+    const E *x = (const E *)a.values;
+    const int64_t i = a.lower ? a.lower[k] : k;
+    return i >= 0 ? x[i] : mirrored(x[a.upper[k]], a.hermitian);
+}
+
+/** All blocks of a grid, a thread for some entries: the flag MPKI_CUDA_SCALE_ODD := how.turn if a
+ *  value is not finite, if two triangles differ, or if a Hermitian diagonal is not real: the host
+ *  has to treat these values. Barriers: none. */
 template <class E>
-__global__ void check_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how) {
+__device__ void check_values(const mpki_cuda_given &a, const mpki_cuda_scaling &how) {
     const E *x = (const E *)a.values;
     const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const int64_t step = (int64_t)gridDim.x * blockDim.x;
@@ -68,26 +75,17 @@ __global__ void check_kernel(const mpki_cuda_given a, const mpki_cuda_scaling ho
     if (odd) how.flags[MPKI_CUDA_SCALE_ODD] = how.turn;
 }
 
-static int blocks_for(int64_t count) {
-    const int64_t blocks = (count + THREADS - 1) / THREADS;
-    return (int)(blocks < 1 ? 1 : blocks < 2048 ? blocks : 2048);
-}
-
 /** A thread: has the host to treat these values? Then nothing is written. */
 __device__ static inline bool is_odd(const mpki_cuda_scaling &how) {
     return how.flags[MPKI_CUDA_SCALE_ODD] == how.turn;
 }
 
-/** A thread for some entries: ax := the given values in the factor's order. Barriers: none. */
-template <class E>
-__global__ void gather_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, E *ax) {
-    const E *x = (const E *)a.values;
-    if (is_odd(how)) return;
+/** All blocks of a grid, a thread for some entries: ax := the given values in the factor's order.
+ *  Barriers: none. */
+template <class E> __device__ void gather_values(const mpki_cuda_given &a, E *ax) {
     for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < a.nnz;
-         k += (int64_t)gridDim.x * blockDim.x) {
-        const int64_t i = a.lower ? a.lower[k] : k;
-        ax[k] = i >= 0 ? x[i] : mirrored(x[a.upper[k]], a.hermitian);
-    }
+         k += (int64_t)gridDim.x * blockDim.x)
+        ax[k] = given_entry<E>(a, k);
 }
 
 /* ---- scaling ---- */
@@ -112,19 +110,39 @@ __device__ static inline bool even(double m) {
     return m <= 0x1p16 && (m >= 0x1p-16 || m == 0);
 }
 
+/** Sizes of entries of the lower triangle, by their number: of those that are gathered, and of those
+ *  as they are given. */
+template <class E> struct sizes_gathered {
+    const E *ax;
+    __device__ double operator()(int32_t k) const { return size_of(ax[k]); }
+};
+template <class E> struct sizes_given {
+    mpki_cuda_given a;
+    __device__ double operator()(int32_t k) const { return size_of(given_entry<E>(a, k)); }
+};
+
 /** A thread: max |s_i a_ij s_j| over entries begin, begin + step, ... before `end` of row i; s
  *  NULL: all 1. Barriers: none. */
-template <class E>
-__device__ double largest_in(const mpki_cuda_by_rows &a, const E *ax, const double *s, int i,
+template <class SIZES>
+__device__ double largest_in(const mpki_cuda_by_rows &a, const SIZES &sizes, const double *s, int i,
                              int64_t begin, int64_t end, int step) {
     const double own = s ? s[i] : 1;
     double most = 0;
     for (int64_t e = begin; e < end; e += step) {
         const int32_t at = a.src[e];
-        const double x = size_of(ax[at >= 0 ? at : ~at]);
+        const double x = sizes(at >= 0 ? at : ~at);
         if (x > 0) most = fmax(most, clamp(scaled(x, own, s ? s[a.col[e]] : 1), DBL_MIN, DBL_MAX));
     }
     return most;
+}
+
+/** What a sweep reads and writes: sweep k reads copy k & 1 of the scaling and writes the other; the
+ *  first one reads how.from. */
+__device__ static inline const double *scaling_before(const mpki_cuda_scaling &how, int k) {
+    return k == 0 ? how.from : k & 1 ? how.other : how.scale;
+}
+__device__ static inline double *scaling_after(const mpki_cuda_scaling &how, int k) {
+    return k & 1 ? how.scale : how.other;
 }
 
 /** A thread: what sweep k makes of row i, whose largest entry is `most`: next_i := s_i /
@@ -136,18 +154,18 @@ __device__ static void finish_row(const mpki_cuda_scaling &how, int k, int i, do
     next[i] = most > 0 ? clamp(own / sqrt(most), 0x1p-1000, 0x1p+1000) : own;
 }
 
-/** Sweep k of the scaling: next_i := s_i / sqrt(max_j |s_i a_ij s_j|), unless the sweep before
- *  found all rows even. A warp of the first `pieces` blocks takes a piece of a long row; the last
- *  one of a row to end knows its maximum. LANES lanes of the other warps take one row after the
- *  other. Barriers: it meets the warp. */
-template <int LANES, class E>
-__global__ void __launch_bounds__(THREADS)
-    sweep_kernel(const mpki_cuda_by_rows a, const mpki_cuda_scaling how, const E *ax, int k,
-                 int pieces, const double *s, double *next) {
+/** All blocks of a grid: sweep k of the scaling: next_i := s_i / sqrt(max_j |s_i a_ij s_j|). A warp
+ *  of the first `pieces` blocks takes a piece of a long row; the last one of a row to end knows its
+ *  maximum. LANES lanes of the other warps take one row after the other. Barriers: it meets the
+ *  warp. */
+template <int LANES, class SIZES>
+__device__ void sweep_rows(const mpki_cuda_scaling &how, const SIZES &sizes, int k, int pieces) {
+    const mpki_cuda_by_rows &a = how.a;
+    const double *s = scaling_before(how, k);
+    double *next = scaling_after(how, k);
     const int ROWS = 32 / LANES; /* of a warp */
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32, block = (int)blockIdx.x;
     mpki_cuda_long_row *const rows = how.rows;
-    if (is_odd(how) || (k >= how.sweeps && how.flags[k - 1] != how.turn)) return;
     if (block < pieces) {
         const int p = block * WARPS + warp;
         if (p >= a.pieces) return;
@@ -155,7 +173,7 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t begin = a.ptr[i] + (int64_t)(p - a.first[j]) * MPKI_CUDA_ROW_LONG;
         const int64_t end =
             begin + MPKI_CUDA_ROW_LONG < a.ptr[i + 1] ? begin + MPKI_CUDA_ROW_LONG : a.ptr[i + 1];
-        double most = largest_in(a, ax, s, i, begin + lane, end, 32);
+        double most = largest_in(a, sizes, s, i, begin + lane, end, 32);
         for (int o = 16; o; o /= 2) most = fmax(most, shfl_xor(most, o));
         if (lane > 0) return;
         atomicMax(&rows[j].most, (unsigned long long)__double_as_longlong(most));
@@ -172,20 +190,35 @@ __global__ void __launch_bounds__(THREADS)
         const int i = i0 + lane / LANES, safe = i < a.n ? i : a.n - 1;
         const int64_t begin = a.ptr[safe], end = a.ptr[safe + 1];
         const bool mine = i < a.n && end - begin <= MPKI_CUDA_ROW_LONG;
-        double most = mine ? largest_in(a, ax, s, i, begin + lane % LANES, end, LANES) : 0;
+        double most = mine ? largest_in(a, sizes, s, i, begin + lane % LANES, end, LANES) : 0;
         for (int o = LANES / 2; o; o /= 2) most = fmax(most, shfl_xor(most, o));
         if (mine && lane % LANES == 0) finish_row(how, k, i, most, s, next);
     }
 }
 
-/** A thread for each position: how.scale and how.by_position := the nearest powers of two, between
- *  1 / limit and limit, of the copy that the last sweep left. Sweep k reads copy k & 1 and writes
- *  the other. The last sweep that was asked for counts even if it found all rows even; later ones
- *  do not. early: no further sweeps are queued yet; if they are needed, nothing is written.
- *  Barriers: none. */
-static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool early, double limit) {
-    const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x), sweeps = how.sweeps;
-    if (p >= n || is_odd(how)) return;
+/** A block, each of a grid once: the last one to end tells the host, by `ticket`, what it has to
+ *  know after the sweeps that were asked for. Barriers: it meets the block. */
+__device__ static void report_scaling(const mpki_cuda_scaling &how, mpki_cuda_report *report,
+                                      int32_t ticket) {
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    __threadfence();
+    if (atomicAdd(&how.flags[MPKI_CUDA_SCALE_ENDED], 1) + 1 < (int)gridDim.x) return;
+    __threadfence();
+    const volatile int32_t *flags = how.flags;
+    how.flags[MPKI_CUDA_SCALE_ENDED] = 0;
+    report->odd = flags[MPKI_CUDA_SCALE_ODD] == how.turn;
+    report->uneven = flags[how.sweeps - 1] == how.turn;
+    report_is_there(&report->scaled, ticket);
+}
+
+/** A thread for each position p: how.scale and how.by_position := the nearest powers of two,
+ *  between 1 / limit and limit, of the copy that the last sweep left. The last sweep that was asked
+ *  for counts even if it found all rows even; later ones do not. early: no further sweeps are
+ *  queued yet; if they are needed, nothing is written. Barriers: none. */
+__device__ static void round_scaling(const mpki_cuda_scaling &how, int p, bool early,
+                                     double limit) {
+    const int sweeps = how.sweeps;
     int k = sweeps - 1;
     while (k < sweeps + MPKI_CUDA_SCALE_MORE && how.flags[k] == how.turn) {
         if (early) return;
@@ -200,57 +233,113 @@ static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool ear
     how.scale[i] = how.by_position[p] = x;
 }
 
-/* Sweeps from..to - 1, and what is made of the last one. */
-static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *ax, int64_t nnz,
-                        int from, int to) {
-    const int n = how->a->n, lanes = nnz <= 8 * (int64_t)n ? 8 : 32, rows = WARPS * 32 / lanes;
-    auto kernel = lanes == 8 ? sweep_kernel<8, T> : sweep_kernel<32, T>;
-    const int all = (n + rows - 1) / rows, blocks = all < 1024 ? all : 1024;
-    const int pieces = (how->a->pieces + WARPS - 1) / WARPS;
+/* ---- kernels: values are checked and gathered beside the first sweeps, which read them as they are
+ * given: a launch is most of what a small matrix takes ---- */
+
+/** Checks the values; sweep 0. */
+template <int LANES, class E>
+__global__ void __launch_bounds__(THREADS)
+    first_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, int pieces,
+                 mpki_cuda_report *report, int32_t ticket) {
+    check_values<E>(a, how);
+    sweep_rows<LANES>(how, sizes_given<E>{a}, 0, pieces);
+    if (how.sweeps == 1) report_scaling(how, report, ticket);
+}
+
+/** Gathers the values; sweep 1 or, if one was asked for, the rounding. */
+template <int LANES, class E>
+__global__ void __launch_bounds__(THREADS)
+    second_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, E *ax, int pieces,
+                  double limit, mpki_cuda_report *report, int32_t ticket) {
+    if (!is_odd(how)) {
+        gather_values(a, ax);
+        if (how.sweeps > 1) {
+            sweep_rows<LANES>(how, sizes_given<E>{a}, 1, pieces);
+        } else {
+            const int step = (int)(gridDim.x * blockDim.x);
+            for (int p = (int)(blockIdx.x * blockDim.x + threadIdx.x); p < a.n; p += step)
+                round_scaling(how, p, true, limit);
+        }
+    }
+    if (how.sweeps == 2) report_scaling(how, report, ticket);
+}
+
+/** Sweep k >= 2, or one beyond those that were asked for, unless the sweep before found all rows
+ *  even. */
+template <int LANES, class E>
+__global__ void __launch_bounds__(THREADS)
+    sweep_kernel(const mpki_cuda_scaling how, const E *ax, int k, int pieces,
+                 mpki_cuda_report *report, int32_t ticket) {
+    if (!is_odd(how) && (k < how.sweeps || how.flags[k - 1] == how.turn))
+        sweep_rows<LANES>(how, sizes_gathered<E>{ax}, k, pieces);
+    if (k == how.sweeps - 1) report_scaling(how, report, ticket);
+}
+
+static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool early, double limit) {
+    const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (p < n && !is_odd(how)) round_scaling(how, p, early, limit);
+}
+
+static int blocks_for(int64_t count) {
+    const int64_t blocks = (count + THREADS - 1) / THREADS;
+    return (int)(blocks < 1 ? 1 : blocks < 2048 ? blocks : 2048);
+}
+
+/* Sweeps from..to - 1. */
+template <int LANES>
+static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *ax, int from,
+                        int to, int blocks, int pieces, mpki_cuda_report *report) {
+    auto kernel = sweep_kernel<LANES, T>;
     for (int k = from; k < to; ++k)
-        MPKI_LAUNCH(kernel, pieces + blocks, THREADS, 0, cuda->sparse, *how->a, *how, ax, k, pieces,
-                    k == 0  ? how->from
-                    : k & 1 ? how->other
-                            : how->scale,
-                    k & 1 ? how->scale : how->other);
+        MPKI_LAUNCH(kernel, blocks, THREADS, 0, cuda->sparse, *how, ax, k, pieces, report,
+                    cuda->ticket);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
-static mpk_status rounded(mpki_cuda *cuda, const mpki_cuda_scaling *how, bool early) {
-    const double limit = sizeof(R) == sizeof(float) ? 0x1p120 : 0x1p1000;
-    MPKI_LAUNCH(round_kernel, (how->a->n + THREADS - 1) / THREADS, THREADS, 0, cuda->sparse, *how,
-                how->a->n, early, limit);
+static mpk_status rounded(mpki_cuda *cuda, const mpki_cuda_scaling *how, bool early, double limit) {
+    MPKI_LAUNCH(round_kernel, (how->a.n + THREADS - 1) / THREADS, THREADS, 0, cuda->sparse, *how,
+                how->a.n, early, limit);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
 /* All of it is queued before the first flags come back; mostly that is enough. */
+template <int LANES>
+static mpk_status bring_by(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how,
+                           T *ax, int32_t *odd) {
+    auto first = first_kernel<LANES, T>;
+    auto second = second_kernel<LANES, T>;
+    const double limit = sizeof(R) == sizeof(float) ? 0x1p120 : 0x1p1000;
+    const int ROWS = WARPS * 32 / LANES, all = (a->n + ROWS - 1) / ROWS;
+    const int pieces = (how->a.pieces + WARPS - 1) / WARPS;
+    const int sweeping = pieces + (all < 1024 ? all : 1024);
+    const int checking = blocks_for(a->given > a->nnz ? a->given : a->nnz);
+    const int gathering = blocks_for(a->nnz);
+    mpki_cuda_report *report = NULL;
+    MPKI_PASS(mpki_report_memory(cuda, &report));
+    const int32_t ticket = mpki_next_ticket(cuda);
+    MPKI_LAUNCH(first, sweeping > checking ? sweeping : checking, THREADS, 0, cuda->sparse, *a,
+                *how, pieces, report, ticket);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_LAUNCH(second, sweeping > gathering ? sweeping : gathering, THREADS, 0, cuda->sparse, *a,
+                *how, ax, pieces, limit, report, ticket);
+    MPKI_TRY(cudaGetLastError());
+    MPKI_PASS(sweep<LANES>(cuda, how, ax, 2, how->sweeps, sweeping, pieces, report));
+    if (how->sweeps > 1) MPKI_PASS(rounded(cuda, how, true, limit));
+    MPKI_PASS(mpki_wait_for_report(cuda, &report->scaled, ticket));
+    *odd = report->odd;
+    if (report->odd || !report->uneven) return MPK_OK;
+    MPKI_PASS(sweep<LANES>(cuda, how, ax, how->sweeps, how->sweeps + MPKI_CUDA_SCALE_MORE, sweeping,
+                           pieces, report));
+    return rounded(cuda, how, false, limit);
+}
+
 static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how, void *ax,
                  int32_t *odd) {
-    auto check = check_kernel<T>;
-    auto gather = gather_kernel<T>;
-    const int all = how->sweeps + MPKI_CUDA_SCALE_MORE;
-    const int64_t most = a->given > a->nnz ? a->given : a->nnz;
-    mpki_cuda_report *report;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_PASS(mpki_report_memory(cuda, &report));
-    if (!cuda->direct_scaled)
-        MPKI_TRY(cudaEventCreateWithFlags(&cuda->direct_scaled, cudaEventDisableTiming));
-    MPKI_LAUNCH(check, blocks_for(most > a->n ? most : a->n), THREADS, 0, cuda->sparse, *a, *how);
-    MPKI_TRY(cudaGetLastError());
-    MPKI_LAUNCH(gather, blocks_for(a->nnz), THREADS, 0, cuda->sparse, *a, *how, (T *)ax);
-    MPKI_TRY(cudaGetLastError());
-    MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, 0, how->sweeps));
-    MPKI_TRY(cudaMemcpyAsync(report->scaling, how->flags, sizeof report->scaling,
-                             cudaMemcpyDeviceToHost, cuda->sparse));
-    MPKI_TRY(cudaEventRecord(cuda->direct_scaled, cuda->sparse));
-    MPKI_PASS(rounded(cuda, how, true));
-    MPKI_TRY(cudaEventSynchronize(cuda->direct_scaled));
-    *odd = report->scaling[MPKI_CUDA_SCALE_ODD] == how->turn;
-    if (*odd || report->scaling[how->sweeps - 1] != how->turn) return MPK_OK;
-    MPKI_PASS(sweep(cuda, how, (const T *)ax, a->nnz, how->sweeps, all));
-    return rounded(cuda, how, false);
+    return a->nnz <= 8 * (int64_t)a->n ? bring_by<8>(cuda, a, how, (T *)ax, odd)
+                                       : bring_by<32>(cuda, a, how, (T *)ax, odd);
 }
 
 extern const mpki_cuda_values_kind FN(cuda_values) = {bring};

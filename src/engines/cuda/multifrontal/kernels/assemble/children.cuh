@@ -213,7 +213,7 @@ MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int f
                                          int own, int delayed) {
     MPKI_SMEM;
     const children_of_task &some = described();
-    const int AT_ONCE = 4, BYTES = (LDS_ * TILE + 6 * TILE) * (int)sizeof(T);
+    const int AT_ONCE = 4, BYTES = (LDS_ * TILE + 8 * TILE) * (int)sizeof(T);
     const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
     const F f = front.here(m.F);
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;

@@ -86,7 +86,7 @@ template <class T> struct task_smem {
      *  which `columns` are held; outside: the front itself lies in global memory. */
     static __host__ __device__ int64_t bytes(int n, int w, int columns, bool outside = false) {
         const int64_t b = w < TILE ? w : TILE;
-        return ((int64_t)LDS_ * TILE + 6 * TILE + b * leading_of(columns) +
+        return ((int64_t)LDS_ * TILE + 8 * TILE + b * leading_of(columns) +
                 (outside ? 0 : entries(n, columns))) *
                    (int64_t)sizeof(T) +
                (TILE + 16 + 2 * (int64_t)n) * 4 + (int64_t)sizeof *((task_smem *)0)->space + 64;
@@ -96,7 +96,7 @@ template <class T> struct task_smem {
         const int b = w < TILE ? w : TILE;
         S = (T *)smem;
         work = S + LDS_ * TILE;
-        d = work + 2 * TILE;
+        d = work + 4 * TILE;
         dinv = d + 2 * TILE;
         X = dinv + 2 * TILE;
         F = X + b * ldx;

@@ -147,7 +147,7 @@ __device__ void advance(mpki_cuda_front &f, const panel<T> &a, mpki_cuda_flags *
 
 /** Shared memory of next_tile(). */
 template <class T> struct tile_space {
-    alignas(16) T S[LDS_ * MPKI_FRONT_TILE], work[2 * MPKI_FRONT_TILE];
+    alignas(16) T S[LDS_ * MPKI_FRONT_TILE], work[4 * MPKI_FRONT_TILE];
     T d[2 * MPKI_FRONT_TILE], dinv[2 * MPKI_FRONT_TILE];
     int perm[MPKI_FRONT_TILE], pivots;
 };

@@ -25,9 +25,7 @@ MPKI_APART __device__ void task_pivots(int n, int w, int columns, bool outside, 
     const int lane = (int)threadIdx.x & 31;
     int found = 0, pairs = 0;
     quick = quick && b >= MPKI_QUICK_LEAST;
-    if (quick)
-        found = LOOPS ? loop_quick<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work)
-                      : quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
+    if (quick) found = quick_pivots<H>(m.S, b, m.perm, m.d, m.dinv, small, most, m.work);
     if (lane == 0) m.word[WORD_QUICK] = found;
     if (found >= 0 && found < b) {
         const int begun = quick ? found : -1;

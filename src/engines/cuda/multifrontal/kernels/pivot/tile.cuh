@@ -185,90 +185,147 @@ enum {
     QUICK_EVEN = 2  /* and in one that is done so in part: what is left has hardly grown */
 };
 
-/** What a lane has of the column that comes next in the quick way. */
-template <class T> struct quick_column {
-    T u, dk;      /* this lane's entry; the pivot, in all lanes */
-    T d, inverse; /* of the column that has this lane's number */
-    bool stopped; /* this column is none for this way */
-    bool grows;   /* this lane has met an entry of L above QUICK_EVEN */
+/** Two columns that come next in the quick way: pivots a and d2 with their inverses, which all lanes
+ *  have; a lane's entries of L; what its row loses: m1 of the first column and l2 of the second. */
+template <class T> struct quick_pair { T a, d2, a_inverse, d2_inverse, l1, l2, m1; };
+
+/** Sizes that the quick way takes, as keys: of a pivot, of a product of two, of L. */
+template <class R> struct quick_limits {
+    /** What a factor of QUICK_EVEN adds to a key. */
+    static const unsigned EVEN = key_quarter<R>::value / 2;
+    unsigned pivot, pivot_end, product, product_end, l;
+    /** small: a pivot of at most this size is none; most: of L. */
+    __device__ quick_limits(R small, R most) {
+        const R far = sizeof(R) == 8 ? (R)1e140 : (R)1e17; /* products of two are in the range */
+        const R least = small > 1 / far ? small : 1 / far;
+        pivot = key(least), pivot_end = key(far);
+        product = key(1 / (far * far)), product_end = key(far * far);
+        l = key(most);
+    }
 };
 
-/** A warp, lane i with row i: eliminates columns k .. until - 1 in their order; x[j]: entry of
- *  column k + j. L goes to S, D and D^-1 to c. small, most: as those of quick_pivots(). The pivot
- *  of the next column is formed in all lanes beside its entries, so that a column waits for one
- *  division and nothing else. Returns the first column that was not eliminated; with c.stopped the
- *  rest of the rows is in S. Barriers: it meets the warp. */
+/** What is known between steps of the quick way: the next pair; bits that all lanes have: 1: its
+ *  first column is none for this way, 2: its second one; has this lane met an entry of L above
+ *  QUICK_EVEN, is there one among those of the pair (bits 1, 2)? */
+template <class T> struct quick_state {
+    quick_pair<T> next;
+    unsigned stop, grows, growing;
+};
+
+/** A warp: columns k and k + 1 of b come next, lane i with entries u and v of row i. No branch here
+ *  or in quick_columns() is taken by some lanes alone: where one is, the warp meets slowly.
+ *  Barriers: it meets the warp. */
+template <bool H, class T>
+__device__ inline void quick_step(quick_state<T> &c, T u, T v, int k, int b,
+                                  const quick_limits<typename scalar_of<T>::real> &limits) {
+    const int lane = (int)threadIdx.x & 31;
+    quick_pair<T> &q = c.next;
+    const T beside = shfl(u, (k + 1) & 31), last = diagonal<H>(shfl(v, (k + 1) & 31));
+    q.a = diagonal<H>(shfl(u, k & 31));
+    T det = q.a * last;
+    nfma(det, beside, cj<H>(beside));
+    det = diagonal<H>(det);
+    q.a_inverse = quick_inverse(q.a);
+    q.d2_inverse = q.a * quick_inverse(det), q.d2 = det * q.a_inverse;
+    q.l1 = u * q.a_inverse;
+    T w = v; /* less what the first column takes from it */
+    nfma(w, q.l1, cj<H>(beside));
+    q.l2 = w * q.d2_inverse, q.m1 = q.l1;
+    nfma(q.m1, q.l2, cj<H>(q.a_inverse) * beside);
+    const unsigned l1 = key(q.l1), l2 = key(q.l2), size1 = key(q.a), size2 = key(q.d2);
+    const unsigned product = key(det);
+    const bool row1 = lane > k && lane<b, row2 = lane> k + 1 && lane < b;
+    const bool good1 = size1 > limits.pivot && size1 < limits.pivot_end;
+    const bool good2 = size2 > limits.pivot && size2 < limits.pivot_end &&
+                       product > limits.product && product < limits.product_end;
+    const unsigned bits = (!good1 || (row1 && l1 > limits.l) ? 1u : 0u) |
+                          ((!good2 || (row2 && l2 > limits.l)) && k + 1 < b ? 2u : 0u);
+    const unsigned even = quick_limits<typename scalar_of<T>::real>::EVEN;
+    c.growing =
+        (row1 && key(u) > size1 + even ? 1u : 0u) | (row2 && key(w) > size2 + even ? 2u : 0u);
+    c.stop = __reduce_or_sync(0xffffffffu, k < b ? bits : 0u);
+}
+
+/** A warp: L, D and D^-1 of column k, the first or the second of the pair; which: 1 or 2. Barriers:
+ *  none. */
+template <class T>
+__device__ inline void quick_store(quick_state<T> &c, T *S, T *d, T *dinv, int k, unsigned which) {
+    const int lane = (int)threadIdx.x & 31;
+    const quick_pair<T> &q = c.next;
+    if (lane > k) S[lane + k * LDS_] = which == 1 ? q.l1 : q.l2; /* beyond b: of no use */
+    d[2 * k] = which == 1 ? q.a : q.d2, dinv[2 * k] = which == 1 ? q.a_inverse : q.d2_inverse;
+    c.grows |= c.growing & which;
+}
+
+/** A warp, lane i with row i: eliminates columns k .. until - 1, two at a time; x[j]: entry of
+ *  column k + j, of which all lanes have U[j], V[j] of the two columns, conjugated. What decides
+ *  about the next two columns is found beside what is left to be done to the others. Returns the
+ *  first column that was not eliminated; with c.stop that is one that cannot be, and the rest of
+ *  the rows is in S. d, dinv [inout] of an even number of columns. work [inout] 4 TILE entries.
+ *  Barriers: it meets the warp. */
 template <bool H, int W, class T>
-__device__ inline int quick_columns(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
-                                    int until, typename scalar_of<T>::real small,
-                                    typename scalar_of<T>::real most) {
-    typedef typename scalar_of<T>::real R;
-    const R far = sizeof(R) == 8 ? (R)1e300 : (R)1e37;
-    const int lane = threadIdx.x & 31;
+__device__ inline int quick_columns(T (&x)[W], quick_state<T> &c, T *S, T *d, T *dinv, T *work,
+                                    int b, int k, int until,
+                                    const quick_limits<typename scalar_of<T>::real> &limits) {
+    const int lane = (int)threadIdx.x & 31;
 #pragma unroll 1
-    for (; k < until; ++k) {
-        const T *U = work + (k & 1) * TILE;
-        T *next_U = work + (~k & 1) * TILE;
-        const R size = abs1(c.dk);
-        const bool bad = !(size > small) || !(size > 1 / far) || !(size < far) ||
-                         (lane > k && lane < b && !(abs1(c.u) <= most * size));
-        const T di = quick_inverse(c.dk), diag = shfl(x[1], (k + 1) & 31);
-        c.grows = c.grows || (lane > k && lane < b && !(abs1(c.u) <= QUICK_EVEN * size));
-        c.stopped = __any_sync(0xffffffffu, bad);
-        if (c.stopped) break;
-        __syncwarp();
-        two_of<T> v = two_at(U);
-        const T l = c.u * di;
-        T y = x[1], next = diag;
-        nfma(y, l, v.b);
-        x[0] = y;
-        if (lane > k) next_U[lane - k - 1] = cj<H>(y), S[lane + k * LDS_] = l;
-        nfma(next, cj<H>(v.b) * di, v.b);
+    while (!c.stop && k < until) {
+        const T *const U = work + (k & 2) * TILE, *const V = U + TILE;
+        T *const next_U = work + (~k & 2) * TILE, *const next_V = next_U + TILE;
+        const T m1 = c.next.m1, l2 = c.next.l2;
+        quick_store(c, S, d, dinv, k, 1);
+        quick_store(c, S, d, dinv, k + 1, 2);
+        k += 2;
 #pragma unroll
         for (int j = 2; j < W; j += 2) {
-            v = two_at(U + j);
-            T z = x[j];
-            nfma(z, l, v.a);
-            x[j - 1] = z;
-            z = x[j + 1];
-            nfma(z, l, v.b);
-            x[j] = z;
+            const two_of<T> u = two_at(U + j), v = two_at(V + j);
+            T y = x[j], z = x[j + 1];
+            nfma(y, m1, u.a), nfma(z, m1, u.b);
+            nfma(y, l2, v.a), nfma(z, l2, v.b);
+            x[j - 2] = y, x[j - 1] = z;
+            if (j > 2) continue;
+            next_U[(lane - k) & 31] = cj<H>(y), next_V[(lane - k) & 31] = cj<H>(z);
+            quick_step<H>(c, y, z, k, b, limits);
         }
-        x[W - 1] = make<T>(0);
-        c.d = lane == k ? c.dk : c.d, c.inverse = lane == k ? di : c.inverse;
-        c.u = y, c.dk = diagonal<H>(next);
+        x[W - 2] = x[W - 1] = make<T>(0);
+        __syncwarp();
     }
-    if (c.stopped)
+    if (!c.stop) return k;
+    const T *const U = work + (k & 2) * TILE;
+    const int alone = c.stop & 1 ? 0 : 1; /* the first of the two is eliminated */
+    if (alone) quick_store(c, S, d, dinv, k, 1);
+    c.grows |= c.growing & 1; /* also where the first one is too small beside its column */
 #pragma unroll
-        for (int j = 0; j < W; ++j)
-            if (lane >= k && lane < b && k + j < b) S[lane + (k + j) * LDS_] = x[j];
-    return k;
+    for (int j = 0; j < W; ++j) {
+        if (j < alone || k + j >= b) continue;
+        if (alone) nfma(x[j], c.next.l1, U[j]);
+        if (lane >= k + alone && lane < b) S[lane + (k + j) * LDS_] = x[j];
+    }
+    return k + alone;
 }
 
 /** A warp: quick_columns() on all columns from k on, with half as many registers of a row from each
  *  half on. Returns the first column that was not eliminated. */
 template <bool H, int W, class T>
-__device__ inline int quick_from(T (&x)[W], quick_column<T> &c, T *S, T *work, int b, int k,
-                                 typename scalar_of<T>::real small,
-                                 typename scalar_of<T>::real most) {
-    const int until = W == 4 ? b : b - W / 2 > k ? b - W / 2 : k;
-    k = quick_columns<H, W>(x, c, S, work, b, k, until, small, most);
-    if constexpr (W > 4) {
-        if (c.stopped) return k;
+__device__ inline int quick_from(T (&x)[W], quick_state<T> &c, T *S, T *d, T *dinv, T *work, int b,
+                                 int k, const quick_limits<typename scalar_of<T>::real> &limits) {
+    k = quick_columns<H, W>(x, c, S, d, dinv, work, b, k, W == 8 ? b : b - W / 2, limits);
+    if constexpr (W > 8) {
+        if (c.stop || k >= b) return k < b ? k : b;
         T y[W / 2];
 #pragma unroll
         for (int j = 0; j < W / 2; ++j) y[j] = x[j];
-        return quick_from<H, W / 2>(y, c, S, work, b, k, small, most);
+        return quick_from<H, W / 2>(y, c, S, d, dinv, work, b, k, limits);
     }
-    return k;
+    return k < b ? k : b;
 }
 
 /** A warp: as tile_factor(), with pivots of order 1 alone, in the order of the diagonal's sizes at
  *  the start: no entry of L above `most`, no pivot of at most `small`. In place of the search and
- *  of exchanges, which take most of tile_factor()'s time, a column takes one division. Returns the
- *  number of pivots; tile_factor() can go on from there. Returns -1 if entries have grown so that
- *  it should start anew: S is of no use then. work [work] 2 TILE entries, aligned for two.
- *  Barriers: it meets the warp. */
+ *  of exchanges, which take most of tile_factor()'s time, two columns take two divisions side by
+ *  side. Returns the number of pivots; tile_factor() can go on from there. Returns -1 if entries
+ *  have grown so that it should start anew: S is of no use then. work [work] 4 TILE entries,
+ *  aligned for two. Barriers: it meets the warp. */
 template <bool H, class T>
 __device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
                             typename scalar_of<T>::real small, typename scalar_of<T>::real most,
@@ -283,23 +340,20 @@ __device__ int quick_pivots(T *S, int b, int *perm, T *d, T *dinv,
         rank += other > size || (other == size && j < lane);
     }
     if (lane < b) perm[rank] = lane;
-    work[lane] = work[lane + TILE] = make<T>(0);
     __syncwarp();
     const int row = perm[lane < b ? lane : 0];
-    T x[TILE];
+    T x[TILE]; /* beyond b those of the identity, so that columns go in twos */
 #pragma unroll
     for (int j = 0; j < TILE; ++j)
-        x[j] = j < b && lane < b ? S[row + perm[j < b ? j : 0] * LDS_] : make<T>(0);
-    quick_column<T> c;
-    c.u = x[0], c.dk = diagonal<H>(shfl(x[0], 0)), c.stopped = c.grows = false;
-    c.d = c.inverse = make<T>(0);
-    work[lane] = cj<H>(c.u);
+        x[j] = j < b && lane < b ? S[row + perm[j < b ? j : 0] * LDS_] : make<T>(lane == j);
+    work[lane] = cj<H>(x[0]), work[TILE + lane] = cj<H>(x[1]);
+    d[2 * lane + 1] = dinv[2 * lane + 1] = make<T>(0);
+    const quick_limits<typename scalar_of<T>::real> limits(small, most);
+    quick_state<T> c;
+    c.grows = 0;
+    quick_step<H>(c, x[0], x[1], 0, b, limits);
     __syncwarp();
-    const int done = quick_from<H, TILE>(x, c, S, work, b, 0, small, most);
-    if (lane < done) {
-        d[2 * lane] = c.d, dinv[2 * lane] = c.inverse;
-        d[2 * lane + 1] = dinv[2 * lane + 1] = make<T>(0);
-    }
+    const int done = quick_from<H, TILE>(x, c, S, d, dinv, work, b, 0, limits);
     const bool grown = __any_sync(all, c.grows);
     __syncwarp();
     return done == b || !grown ? done : -1;

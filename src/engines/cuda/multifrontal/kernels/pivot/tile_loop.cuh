@@ -55,7 +55,7 @@ __device__ inline unsigned loop_row(T *row, int first, int b, const T *U, const 
  *  triangles of b columns, leading dimension LDS_. S [out] L below the diagonal of the first
  *  columns; perm (b), d and dinv (2 b) [out]. small: a pivot of at most this size is not taken.
  *  work [work] 2 TILE entries, aligned for two. begun: if it is not negative, so many pivots are
- *  done by loop_quick(). Returns the number of pivots. A row stays with its lane; where a column is
+ *  done by quick_pivots(). Returns the number of pivots. A row stays with its lane; where a column is
  *  eliminated, the first one that is left moves to its place, and L is written where that one was.
  *  Barriers: it meets the warp; the results are visible to all its lanes. */
 template <bool H, class T>
@@ -144,111 +144,6 @@ __device__ int loop_factor(T *S, int b, int *perm, T *d, T *dinv, typename scala
         d[2 * k] = d[2 * k + 1] = dinv[2 * k] = dinv[2 * k + 1] = make<T>(0);
     __syncwarp();
     return p;
-}
-
-/** A warp: quick_pivots() of tile.cuh, two columns at a time, with one exchange for both and their
- *  divisions side by side. Pivots of order 1 alone, in the order of the diagonal's sizes at the
- *  start; no entry of L above `most`, no pivot of at most `small`. Returns the number of pivots,
- *  from which loop_factor() can go on; -1 if it should start anew: S is of no use then. work [work]
- *  2 TILE entries. Barriers: it meets the warp. */
-template <bool H, class T>
-__device__ int loop_quick(T *S, int b, int *perm, T *d, T *dinv, typename scalar_of<T>::real small,
-                          typename scalar_of<T>::real most, T *work) {
-    typedef typename scalar_of<T>::real R;
-    const R far = sizeof(R) == 8 ? (R)1e140 : (R)1e17; /* products of two are within the range */
-    const unsigned all = 0xffffffffu;
-    const int AT_ONCE = LOOP_COLUMNS, lane = threadIdx.x & 31, even = (b + 1) & ~1;
-    T *U = work, *V = work + TILE, *const row = S + lane;
-    {
-        const unsigned size = lane < b ? key(row[lane * LDS_]) : 0;
-        int rank = 0;
-#pragma unroll 4
-        for (int j = 0; j < b; ++j) {
-            const unsigned other = __shfl_sync(all, size, j);
-            rank += other > size || (other == size && j < lane);
-        }
-        if (lane < b) perm[rank] = lane;
-        __syncwarp();
-        const int from = perm[lane < b ? lane : 0];
-        T x[TILE];
-#pragma unroll
-        for (int j = 0; j < TILE; ++j)
-            x[j] = j < b && lane < b ? S[from + perm[j < b ? j : 0] * LDS_] : make<T>(lane == j);
-        __syncwarp();
-#pragma unroll
-        for (int j = 0; j < TILE; ++j)
-            if (j < even) row[j * LDS_] = x[j]; /* one more than b is a column of the identity */
-    }
-    T u = row[0], v = row[LDS_], my_d = make<T>(0), my_inverse = my_d;
-    bool grows = false; /* this lane has met an entry of L above QUICK_EVEN */
-    int k = 0;
-    U[lane] = cj<H>(u), V[lane] = cj<H>(v);
-    __syncwarp();
-#pragma unroll 1
-    for (; k < even; k += 2) {
-        const T a = diagonal<H>(U[k]), beside = cj<H>(U[k + 1]), c = diagonal<H>(V[k + 1]);
-        T det = a * c;
-        nfma(det, beside, cj<H>(beside));
-        det = diagonal<H>(det);
-        const T ra = quick_inverse(a), r2 = a * quick_inverse(det), d2 = det * ra;
-        /* v less what the first column takes from it is w; the rows lose m1 U + l2 V */
-        const T l1 = u * ra;
-        T w = v;
-        nfma(w, l1, cj<H>(beside));
-        const T l2 = w * r2;
-        T m1 = l1;
-        nfma(m1, l2, cj<H>(ra) * beside);
-        const R size1 = abs1(a), size2 = abs1(d2);
-        const bool row1 = lane > k && lane<b, row2 = lane> k + 1 && lane < b;
-        const bool bad1 = !(size1 > small) || !(size1 > 1 / far) || !(size1 < far) ||
-                          (row1 && !(abs1(u) <= most * size1));
-        const bool bad2 = !(size2 > small) || !(size2 > 1 / far) || !(size2 < far) ||
-                          !(abs1(c) < far) || !(abs1(det) > 1 / (far * far)) ||
-                          (row2 && !(abs1(w) <= most * size2));
-        grows = grows || (row1 && !(abs1(u) <= QUICK_EVEN * size1));
-        if (__any_sync(all, bad1 || bad2)) {
-            if (__any_sync(all, bad1)) break;
-            my_d = lane == k ? a : my_d, my_inverse = lane == k ? ra : my_inverse;
-            if (lane > k) row[k * LDS_] = l1;
-            ++k;
-#pragma unroll 4
-            for (int j = k; j < b; ++j) nfma(row[j * LDS_], l1, U[j]);
-            break;
-        }
-        grows = grows || (row2 && !(abs1(w) <= QUICK_EVEN * size2));
-        my_d = lane == k ? a : lane == k + 1 ? d2 : my_d;
-        my_inverse = lane == k ? ra : lane == k + 1 ? r2 : my_inverse;
-        if (lane > k) row[k * LDS_] = l1;
-        if (lane > k + 1) row[(k + 1) * LDS_] = l2;
-#pragma unroll 1
-        for (int j = k + 2; j < even; j += AT_ONCE) {
-            T x[AT_ONCE], y[AT_ONCE], z[AT_ONCE];
-#pragma unroll
-            for (int q = 0; q < AT_ONCE; ++q) {
-                const int at = j + q < even ? j + q : j;
-                x[q] = row[at * LDS_], y[q] = U[at], z[q] = V[at];
-            }
-#pragma unroll
-            for (int q = 0; q < AT_ONCE; ++q) nfma(x[q], m1, y[q]);
-#pragma unroll
-            for (int q = 0; q < AT_ONCE; ++q) nfma(x[q], l2, z[q]);
-            if (j == k + 2) u = x[0], v = x[1];
-#pragma unroll
-            for (int q = 0; q < AT_ONCE; ++q)
-                if (j + q < even) row[(j + q) * LDS_] = x[q];
-        }
-        __syncwarp(); /* U and V have been read */
-        U[lane] = cj<H>(u), V[lane] = cj<H>(v);
-        __syncwarp();
-    }
-    const int done = k < b ? k : b;
-    if (lane < done) {
-        d[2 * lane] = my_d, dinv[2 * lane] = my_inverse;
-        d[2 * lane + 1] = dinv[2 * lane + 1] = make<T>(0);
-    }
-    const bool grown = __any_sync(all, grows);
-    __syncwarp();
-    return done == b || !grown ? done : -1;
 }
 
 } // namespace mpki
