@@ -135,6 +135,7 @@ static int apply(cli_args *args, const cli_flag *f, const char *value) {
     case CLI_EVENTS:
     case CLI_SAVED:
     case CLI_TREE:
+    case CLI_PAGE:
     case CLI_TABLE:
         if (!*value) return cli_usage_error(args, "option --%s needs a value", f->name);
         *(const char **)field = value;

@@ -24,7 +24,8 @@ enum {
     CLI_SYNTHESIZE = 4096,
     CLI_VSIM = 8192,
     CLI_INVERSE = 16384,
-    CLI_SCHUR = 32768
+    CLI_SCHUR = 32768,
+    CLI_DOCTOR = 65536
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -48,6 +49,7 @@ typedef struct cli_args {
     int nwords;
     const char *dense;     /* method of a dense solve, "off": none */
     const char *variables; /* of schur */
+    const char *seconds;   /* of doctor */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
     const char *analysis, *factor, *given_tree, *save, *tree;        /* as mpk_job has them */
     const char *strategies, *orderings, *blocks, *levels, *scalar;   /* lists of stats */
@@ -74,6 +76,7 @@ typedef enum cli_kind {
     CLI_EVENTS,       /**< likewise events */
     CLI_SAVED,        /**< likewise an analysis or a factor, in binary */
     CLI_TREE,         /**< likewise an order with its tree */
+    CLI_PAGE,         /**< likewise a page for a browser */
     CLI_TABLE,        /**< likewise a table */
     CLI_OPTION,       /**< a value for mpk_options_set() */
     CLI_OPTION_ON,    /**< the same; without =VALUE it means "on" */
@@ -143,6 +146,8 @@ uint64_t cli_asked(const cli_args *args);
 /** The single matrix of a command: a file, "-" or --generate. Returns 0 or the exit code. */
 int cli_matrix(const cli_args *args, mpk_job *job);
 struct cli_backend;
+/** Is it a file with a matrix as an array, Matrix Market's or NumPy's, uncompressed? */
+bool cli_is_array(const char *path);
 /** Run a job with progress and interruption, print its report; returns the exit code. there: what
  *  --backend names, or NULL */
 int cli_run(const cli_args *args, const mpk_job *job, const struct cli_backend *there);
@@ -173,7 +178,10 @@ typedef struct cli_progress {
     bool terminal, always, utf8, drawn;
     double start_s;
     char stage[16];
-    int tenth; /* last tenth printed, without a terminal */
+    double fraction;   /* of the stage, when it was last told */
+    int tenth;         /* last tenth printed, without a terminal */
+    double deadline_s; /* of cli_now_s(), when calls are to end; 0: none */
+    bool late;         /* that is why the last one did */
 } cli_progress;
 
 /** Begin; `always`: also in the first two seconds and without a terminal. From now on SIGINT,
@@ -198,6 +206,7 @@ int cmd_analyse(cli_args *args);
 int cmd_inertia(cli_args *args);
 int cmd_inverse(cli_args *args);
 int cmd_schur(cli_args *args);
+int cmd_doctor(cli_args *args);
 int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);
 int cmd_convert(cli_args *args);

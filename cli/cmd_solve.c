@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* On the machine that --backend names. */
 static int solve_there(cli_args *args, const mpk_job *job) {
@@ -17,21 +16,6 @@ static int solve_there(cli_args *args, const mpk_job *job) {
     }
     cli_backend_end(args, &backend);
     return code;
-}
-
-/* Is it a file with a matrix as an array, Matrix Market's or NumPy's, uncompressed? */
-static bool is_array(const char *path) {
-    char line[128] = "";
-    struct stat there;
-    if (!path || !strcmp(path, "-")) return false;
-    if (stat(path, &there) || !S_ISREG(there.st_mode)) return false; /* a pipe is read once */
-    FILE *file = fopen(path, "r");
-    if (!file) return false;
-    const bool array = fgets(line, sizeof line, file) &&
-                       (!strncmp(line, "\x93NUMPY", 6) ||
-                        (!strncmp(line, "%%MatrixMarket", 14) && strstr(line, " array ") != NULL));
-    fclose(file);
-    return array;
 }
 
 /** metapack solve A [-b B] [-o X]: solve A X = B. */
@@ -49,7 +33,7 @@ int cmd_solve(cli_args *args) {
     } else if (!off && !job.minimum_norm && !job.perm && !job.plot && !job.trace &&
                !job.given_blocks && !job.given_pivots && !job.analysis && !job.factor &&
                !job.given_tree && !job.save && args->options.method == MPK_METHOD_AUTO &&
-               is_array(job.matrix)) {
+               cli_is_array(job.matrix)) {
         job.dense = "auto", job.dense_if_one = 1;
     }
     code = job.dense ? 0 : cli_check_read(args);

@@ -37,7 +37,7 @@ static void add(files *f, cli_kind kind, const char *what, const char *path) {
 /* Inputs first by words, then all by options. */
 static void gather(const cli_args *args, files *f) {
     const unsigned matrix = CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR |
-                            CLI_INFO | CLI_STATS | CLI_CONVERT;
+                            CLI_DOCTOR | CLI_INFO | CLI_STATS | CLI_CONVERT;
     static const char pipe[] = "pipe:";
     *f = (files){.ins = 0};
     if (args->command & (matrix | CLI_VSIM | CLI_ACCELERATORS) && args->nwords && !args->generate)
@@ -80,6 +80,7 @@ static const struct {
      {".json", ".json.gz", ".json.xz", ".svg", ".svg.gz", ".svg.xz", ".png", ".pdf"}},
     {CLI_EVENTS, "a trace of cycles", {".json", ".json.gz", ".json.xz"}},
     {CLI_TREE, "a tree", {".txt", ".txt.gz", ".txt.xz"}},
+    {CLI_PAGE, "a page", {".html", ".html.gz", ".html.xz"}},
     {CLI_TABLE, "a table", {".csv", ".csv.gz", ".csv.xz"}}};
 enum { KINDS = sizeof kinds / sizeof *kinds, ENDINGS = 10 };
 
@@ -238,4 +239,18 @@ char *cli_read_text(const char *path) {
     }
     if (text) text[count] = 0;
     return text;
+}
+
+bool cli_is_array(const char *path) {
+    char line[128] = "";
+    struct stat there;
+    if (!path || !strcmp(path, "-")) return false;
+    if (stat(path, &there) || !S_ISREG(there.st_mode)) return false; /* a pipe is read once */
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const bool array = fgets(line, sizeof line, file) &&
+                       (!strncmp(line, "\x93NUMPY", 6) ||
+                        (!strncmp(line, "%%MatrixMarket", 14) && strstr(line, " array ") != NULL));
+    fclose(file);
+    return array;
 }

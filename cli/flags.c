@@ -7,11 +7,11 @@
 #include <string.h>
 
 #define ALL                                                                                        \
-    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_INFO | CLI_GENERATE |   \
-     CLI_CONVERT | CLI_STATS)
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_DOCTOR | CLI_INFO |     \
+     CLI_GENERATE | CLI_CONVERT | CLI_STATS)
 #define READ                                                                                       \
-    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_INFO | CLI_CONVERT |    \
-     CLI_STATS)
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_DOCTOR | CLI_INFO |     \
+     CLI_CONVERT | CLI_STATS)
 #define ORDER (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA)
 #define FACTOR (CLI_SOLVE | CLI_INERTIA)
 #define DIRECT (ORDER | CLI_INVERSE | CLI_SCHUR)
@@ -49,6 +49,10 @@ const cli_flag cli_flags[] = {
      "the outer variables: last:K, first:K, or a file of rows, counted from 1"},
     {"output", 'o', CLI_VECTORS, CLI_SCHUR, AT(output), "S",
      "write S: .mtx, .npy, each also .gz or .xz; without it to standard output"},
+    {"output", 'o', CLI_PAGE, CLI_DOCTOR, AT(output), "FILE",
+     "write a page with pictures: .html, also .gz or .xz"},
+    {"seconds", 0, CLI_STRING, CLI_DOCTOR, AT(seconds), "S",
+     "time for all of it, after which what is left is left out; 60"},
     {"method", 0, CLI_OPTION, ORDER, 0, "NAME", NULL},
     {"no-direct", 0, CLI_OPTION_OFF, CLI_SOLVE, 0, NULL,
      "not directly, but by incomplete factorizations until one converges (--direct off)"},
@@ -57,9 +61,9 @@ const cli_flag cli_flags[] = {
     {"max-iterations", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"refine", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"condition", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
-    {"device", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_BENCH, 0, "WHERE", NULL},
-    {"threads", 0, CLI_OPTION, DIRECT | CLI_STATS | CLI_BENCH, 0, "N", NULL},
-    {"memory-limit", 0, CLI_OPTION_BYTES, DIRECT | CLI_STATS, 0, "BYTES", NULL},
+    {"device", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_DOCTOR | CLI_BENCH, 0, "WHERE", NULL},
+    {"threads", 0, CLI_OPTION, DIRECT | CLI_DOCTOR | CLI_STATS | CLI_BENCH, 0, "N", NULL},
+    {"memory-limit", 0, CLI_OPTION_BYTES, DIRECT | CLI_DOCTOR | CLI_STATS, 0, "BYTES", NULL},
     {"plot", 0, CLI_PICTURE, ORDER | CLI_INVERSE | CLI_INFO, AT(plot), "FILE",
      "draw patterns and times: .svg, .png, .pdf"},
     {"plot", 0, CLI_PICTURE, CLI_STATS, AT(plot), "FILE",
@@ -146,7 +150,7 @@ const cli_flag cli_flags[] = {
     {"isai-precision", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"isai-frames", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
     {"Devices and other solvers", 0, CLI_HEADING, 0, 0, NULL, NULL},
-    {"device-number", 0, CLI_OPTION, ORDER | CLI_BENCH, 0, "N", NULL},
+    {"device-number", 0, CLI_OPTION, ORDER | CLI_DOCTOR | CLI_BENCH, 0, "N", NULL},
     {"device-memory-limit", 0, CLI_OPTION, ORDER, 0, "BYTES", NULL},
     {"backend", 0, CLI_STRING, CLI_SOLVE, AT(backend), "WHERE",
      "another machine for the factorization: cpu, cuda, cuda-interface, systolic:ROWSxCOLUMNS, "

@@ -49,12 +49,14 @@ static int on_progress(const char *stage, double fraction, void *user) {
     if (interrupted) return 1;
     if (!(fraction >= 0)) fraction = 0;
     if (fraction > 1) fraction = 1;
+    p->fraction = fraction;
+    p->late = p->deadline_s > 0 && cli_now_s() > p->deadline_s;
     if (p->terminal && (p->always || cli_now_s() - p->start_s > PATIENCE_S))
         draw_bar(p, stage, fraction);
     else if (!p->terminal && p->always)
         tell_tenth(p, stage, fraction);
     snprintf(p->stage, sizeof p->stage, "%s", stage);
-    return 0;
+    return p->late;
 }
 
 void cli_progress_begin(cli_progress *p, mpk_context *ctx, bool always) {

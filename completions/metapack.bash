@@ -43,6 +43,9 @@ _metapack_options() # COMMAND -> its options
                 --json --quiet --progress --help --ordering --matching --scaling --model-threads
                 --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
                 --seed' ;;
+        doctor)
+            echo '--generate --output --seconds --device --threads --memory-limit --json --quiet
+                --progress --help --symmetry-tolerance --device-number --seed' ;;
         info)
             echo '--generate --plot --json --quiet --progress --help --symmetry-tolerance
                 --seed' ;;

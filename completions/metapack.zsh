@@ -227,6 +227,25 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
                 '--seed=[seed of all random choices]:N:'
             ) ;;
+        doctor)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--output=[write a page with pictures]:FILE:_files'
+                '-o+[write a page with pictures]:FILE:_files'
+                '--seconds=[time for all of it, after which what is left is left out]:S:'
+                '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
+                '--threads=[threads at work]:N:'
+                '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report]'
+                '-q[no report]'
+                '--progress[show progress from the start]'
+                '--help[this text]'
+                '-h[this text]'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
+                '--device-number=[which GPU, from 0]:N:'
+                '--seed=[seed of all random choices]:N:'
+            ) ;;
         info)
             specs=(
                 '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'

@@ -112,13 +112,68 @@ static mpk_status probe(mpki_solve_work *work, mpki_basis *basis) {
     return MPK_OK;
 }
 
+/* ---- from one solve to the next -------------------------------------------------------------- */
+
+void mpki_kept_basis_drop(mpk_factor *fac) {
+    mpki_release(fac->ctx, fac->basis.v);
+    fac->basis = (mpki_kept_basis){0};
+}
+
+/* Vectors that an earlier solve has found, the same that this one would find. Returns whether they
+ * are all that is asked for. */
+static bool take_kept(mpk_context *ctx, mpk_factor *fac, bool all, mpki_basis *basis) {
+    const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(fac->an->scalar);
+    const mpki_kept_basis *kept = &fac->basis;
+    mpki_lock_take(&fac->bringing);
+    const bool enough = kept->made && (!all || kept->all);
+    const int count = !kept->made ? 0 : all && kept->all ? kept->count : kept->first;
+    if (count > basis->count) {
+        void *v = mpki_resize(ctx, STAGE, basis->v, count, bytes);
+        if (v) {
+            memcpy(v, kept->v, (size_t)count * bytes);
+            basis->v = v, basis->count = count;
+        }
+    }
+    if (kept->made && !basis->made) basis->probed = kept->probed, basis->made = true;
+    mpki_lock_give(&fac->bringing);
+    return enough;
+}
+
+/* first [in] vectors before those of each zero pivot. Nothing is kept where that would be much
+ * beside the factor, or in memory that another thread's context gives. */
+static void keep(mpk_context *ctx, mpk_factor *fac, bool all, int first, const mpki_basis *basis) {
+    const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(fac->an->scalar);
+    const double most = 0.25 * (double)fac->info.nnz * (double)mpk_scalar_size(fac->an->scalar);
+    if (ctx != fac->ctx || (double)basis->count * (double)bytes > fmax(most, 1 << 20)) return;
+    mpki_kept_basis *kept = &fac->basis;
+    mpki_lock_take(&fac->bringing);
+    if (!kept->made || (all && !kept->all)) {
+        void *v = mpki_resize(ctx, STAGE, kept->v, basis->count + 1, bytes);
+        if (v) {
+            if (basis->count > 0) memcpy(v, basis->v, (size_t)basis->count * bytes);
+            *kept = (mpki_kept_basis){.made = true,
+                                      .probed = basis->probed,
+                                      .all = all,
+                                      .first = first,
+                                      .count = basis->count,
+                                      .v = v};
+        }
+    }
+    mpki_lock_give(&fac->bringing);
+}
+
 mpk_status mpki_basis_make(mpki_solve_work *work, bool all, mpki_basis *basis) {
     const mpk_factor *fac = work->m.fac;
+    mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* what is kept changes no result */
     const mpki_rank_memory *known = &fac->known;
     mpk_context *ctx = work->m.ctx;
     const int64_t n = fac->an->n, size = (int64_t)mpk_scalar_size(fac->an->scalar);
     const int64_t zeros = fac->info.inertia.zero;
     mpk_status status = MPK_OK;
+    if (take_kept(ctx, own, all, basis)) {
+        basis->whole = basis->count == zeros;
+        return mpki_failed(ctx);
+    }
     for (int k = 0; !basis->made && k < known->count; k++) {
         char *v = room(ctx, fac, basis);
         if (!v) return mpki_failed(ctx);
@@ -127,8 +182,10 @@ mpk_status mpki_basis_make(mpki_solve_work *work, bool all, mpki_basis *basis) {
     }
     if (!basis->made && basis->count < zeros) status = probe(work, basis);
     basis->made = true;
+    const int first = basis->count;
     if (!mpk_failed(status) && all && basis->count < zeros && zeros <= MPKI_BASIS_MOST)
         status = join_each(work, basis);
     basis->whole = basis->count == zeros;
-    return status;
+    if (!mpk_failed(status)) keep(ctx, own, all, first, basis);
+    return mpk_failed(status) ? status : mpki_failed(ctx);
 }

@@ -18,6 +18,14 @@ typedef struct mpki_basis {
 /** Kernels of more dimensions are not looked for. */
 enum { MPKI_BASIS_MOST = 64 };
 
+/** What solves with a factor have found of such a basis, for later ones. */
+typedef struct mpki_kept_basis {
+    bool made, probed, all; /* all: of each zero pivot */
+    int first, count;       /* vectors without those of each zero pivot, and with them */
+    void *v;                /* count x n */
+} mpki_kept_basis;
+void mpki_kept_basis_drop(mpk_factor *fac);
+
 struct mpki_solve_work;
 /** Vectors that the factorization has found, at no cost; where these are not all, a sum over all
  *  zero pivots, for two solves; with `all`, the other zero pivots' too, two solves each.

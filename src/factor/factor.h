@@ -4,6 +4,7 @@
 /** Inside of mpk_factor: what all of its forms share. */
 #include "../analysis/analysis.h"
 #include "../core/lock.h"
+#include "deflate.h"
 #include "../problem/measure.h"
 #include <metapack/factor.h>
 
@@ -85,7 +86,8 @@ struct mpk_factor {
     double raised; /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
     bool lowered;  /* zero pivots of the usual size were none: likewise */
     mpki_rank_memory known;
-    double effort;   /* what a verdict may still cost (rank_kernel.h) */
+    mpki_kept_basis basis; /* of the kernel; guarded by `bringing` */
+    double effort;         /* what a verdict may still cost (rank_kernel.h) */
     int matched;     /* > 0: matched anew for a verdict; factorizations until it may be again */
     uint64_t own_of; /* mpki_values_hash() of the values that `own` was made of */
     bool valid;      /* holds a factorization */

@@ -126,6 +126,7 @@ static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_optio
     if (!mpk_failed(status)) {
         fac->valid = false; /* after a failure old numbers must not pass for new ones */
         fac->examined = false;
+        mpki_kept_basis_drop(fac);
         fac->options = full;
         status = fac->form->factorize(fac, is_new);
     }

@@ -16,7 +16,7 @@ static void help_and_version(void **state) {
     assert_has(o.out, mpk_version());
     static const char *const commands[] = {"solve",        "analyse",    "inertia", "info",
                                            "generate",     "stats",      "convert", "schur",
-                                           "accelerators", "synthesize", "inverse"};
+                                           "accelerators", "synthesize", "inverse", "doctor"};
     for (int k = 0; k < 8; k++) {
         static char first[sizeof o.out];
         RUN(&o, NULL, commands[k], "--help");
@@ -92,7 +92,7 @@ static void options_are_documented(void **state) {
     static char page[1 << 16], completion[1 << 16], zsh[1 << 17], fish[1 << 16];
     static const char *const commands[] = {"solve",        "analyse",    "inertia", "info",
                                            "generate",     "stats",      "convert", "schur",
-                                           "accelerators", "synthesize", "inverse"};
+                                           "accelerators", "synthesize", "inverse", "doctor"};
     read_text(METAPACK_DATA "/../completions/metapack.bash", completion, sizeof completion);
     read_text(METAPACK_DATA "/../completions/metapack.zsh", zsh, sizeof zsh);
     read_text(METAPACK_DATA "/../completions/metapack.fish", fish, sizeof fish);
@@ -144,13 +144,15 @@ static void version_and_banner(void **state) {
 static void references_in_order(void **state) {
     (void)state;
     static char page[1 << 16];
-    static const char *const pages[] = {
-        "metapack.1",           "metapack-solve.1",     "metapack-analyse.1",
-        "metapack-inertia.1",   "metapack-info.1",      "metapack-generate.1",
-        "metapack-inverse.1",   "metapack-stats.1",     "metapack-convert.1",
-        "metapack-bench.1",     "metapack-devices.1",   "metapack.3",
-        "metapack-ipopt-env.1", "metapack-petsc-env.1", "metapack-accelerators.1",
-        "metapack-synthesize.1"};
+    static const char *const pages[] = {"metapack.1",           "metapack-solve.1",
+                                        "metapack-analyse.1",   "metapack-inertia.1",
+                                        "metapack-info.1",      "metapack-generate.1",
+                                        "metapack-inverse.1",   "metapack-doctor.1",
+                                        "metapack-stats.1",     "metapack-convert.1",
+                                        "metapack-bench.1",     "metapack-devices.1",
+                                        "metapack.3",           "metapack-ipopt-env.1",
+                                        "metapack-petsc-env.1", "metapack-accelerators.1",
+                                        "metapack-synthesize.1"};
     for (size_t k = 0; k < sizeof pages / sizeof *pages; k++) {
         char path[512], last[80] = "";
         snprintf(path, sizeof path, METAPACK_DATA "/../man/%s", pages[k]);

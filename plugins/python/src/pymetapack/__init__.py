@@ -13,6 +13,7 @@ from ._batch import BatchFactor, batch_gemm, ldl_batch
 from ._cholesky import Cholesky, cholesky
 from ._device import Device, Devices, devices
 from ._dense import DenseFactor, ldl_dense, solve_dense
+from ._doctor import Diagnosis, Finding, doctor
 from ._errors import *  # noqa: F403
 from ._errors import __all__ as _errors
 from ._factor import Certificate, Factor, Inertia, Slogdet
@@ -28,9 +29,10 @@ from ._scipy import SymmetricLU, UseInScipy, use_in_scipy
 from ._version import __version__
 
 __all__ = [
-    "ApproximateInverse", "BatchFactor", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Factor", "Inertia",
-    "KrylovInfo", "SchurComplement", "Slogdet", "SymmetricLU", "Tree", "UseInScipy", "__version__", "batch_gemm", "bicgstab",
-    "build_config", "cg", "cholesky", "devices", "factorized", "fgmres", "generate", "generators", "gmres", "idr", "ildl",
-    "isai", "ldl", "ldl_batch", "ldl_dense", "ldu", "library_path", "load", "lu", "minres", "options", "read", "schur",
-    "solve_dense", "spsolve", "sqmr", "symmlq", "use_in_scipy", "version", *_errors,
+    "ApproximateInverse", "BatchFactor", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Diagnosis",
+    "Factor", "Finding", "Inertia", "KrylovInfo", "SchurComplement", "Slogdet", "SymmetricLU", "Tree", "UseInScipy",
+    "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky", "devices", "doctor", "factorized",
+    "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai", "ldl", "ldl_batch", "ldl_dense", "ldu",
+    "library_path", "load", "lu", "minres", "options", "read", "schur", "solve_dense", "spsolve", "sqmr", "symmlq",
+    "use_in_scipy", "version", *_errors,
 ]  # fmt: skip

@@ -9,8 +9,7 @@ namespace mpki {
 /** LDU of a matrix of order at most N; the decisions are general.cuh's, but that complete pivoting
  *  compares sizes by their first 15 bits (single: 18) and places by the bits behind. G: so many
  *  columns are a loop, in which a step shifts the rows by an entry, so that it needs no index; 0:
- *  the code of each step stands on its own, for few of them (order 32 takes 200 KiB, more than the
- *  caches of instructions hold). */
+ *  the code of each step stands on its own (double complex of order 32: 200 KiB). */
 template <class T, int N, int G> struct rows_ldu : rows<T, N> {
     MPKI_ROWS(T, N);
     T scale;      /* 1 / d of this row's pivot */
@@ -241,12 +240,24 @@ template <class T, int N, int G> struct rows_ldu : rows<T, N> {
     }
 };
 
-/** What is quickest for orders up to N. COLUMNS: rows_ldu's G; BLOCKS: that a multiprocessor must
- *  hold, which bounds the registers. */
+/** What is quickest for orders up to N (bench/results/batch-variants.md, "Shapes"). COLUMNS:
+ *  rows_ldu's G; BLOCKS: that a multiprocessor must hold, which bounds the registers. */
 template <class T, int N, int PIVOTING> struct rows_shape {
-    static const int BYTES = N * (int)sizeof(T);
-    static const int COLUMNS = PIVOTING == 4 || BYTES > 128 ? (N < 8 ? N : 8) : 0;
-    static const int BLOCKS = rows_blocks<T, N>();
+    static const int SIZE = (int)sizeof(T), SOME = rows_blocks<T, N>();
+    static const bool FULL = PIVOTING == 4, LOOPS = !FULL && SIZE == 16 && N >= 24;
+    static const int COLUMNS = LOOPS                  ? 8
+                               : !FULL                ? 0
+                               : N == 24              ? 8
+                               : SIZE == 4 && N == 32 ? 8
+                               : SIZE < 16 || N == 32 ? 4
+                               : N == 12              ? 12
+                                                      : 8;
+    static const int BLOCKS = LOOPS                ? 3
+                              : !FULL || SIZE != 8 ? SOME
+                              : N == 8             ? 6
+                              : N == 12 || N == 16 ? 5
+                              : N == 32            ? 3
+                                                   : SOME;
 };
 
 /** LDU of a matrix per L lanes; PIVOTING: 0 none and static, 2 partial, 4 complete. By all lanes

@@ -2,9 +2,8 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_TILE_LOOP_CUH
 /** L D L^T of the tile of a task's front by one warp, with rows in shared memory: the same results
- *  as tile.cuh's, from a loop in place of unrolled code. tile.cuh is faster once its code is
- *  cached; but it is three times the code, and as a front has one tile or two, most of that would
- *  come from memory each time. */
+ *  as tile.cuh's, from a loop in place of unrolled code: by itself tile.cuh's search is faster, in the kernel
+ *  of a task it is not (bench/journal/2026-11-29-small-systems.md). */
 #include "tile.cuh"
 
 namespace mpki {
