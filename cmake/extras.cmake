@@ -79,10 +79,14 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
 
 # ---- examples are tests --------------------------------------------------------------------------
+set(MPKI_TEST_EXAMPLES ${METAPACK_TESTS})
+if(METAPACK_TEST_ROOMS AND NOT "examples" MATCHES "^(${METAPACK_TEST_ROOMS})$")
+    set(MPKI_TEST_EXAMPLES OFF)
+endif()
 file(GLOB MPKI_EXAMPLES CONFIGURE_DEPENDS examples/*.c)
 foreach(source ${MPKI_EXAMPLES})
     get_filename_component(name ${source} NAME_WE)
-    if(METAPACK_TESTS AND NOT TARGET example_${name})
+    if(MPKI_TEST_EXAMPLES AND NOT TARGET example_${name})
         add_executable(example_${name} ${source})
         target_link_libraries(example_${name} PRIVATE metapack m)
         add_test(NAME example_${name} COMMAND example_${name}
@@ -105,7 +109,7 @@ if(TARGET example_device) # a device that is not there is an error with its reas
 endif()
 
 # boundary elements: more than a file; the triangles' sines and cosines in vectors
-if(METAPACK_TESTS)
+if(MPKI_TEST_EXAMPLES)
     file(GLOB MPKI_ACOUSTICS CONFIGURE_DEPENDS examples/acoustics/*.c)
     add_executable(example_acoustics ${MPKI_ACOUSTICS})
     set_source_files_properties(examples/acoustics/boundary.c PROPERTIES COMPILE_OPTIONS -ffast-math)
@@ -132,7 +136,7 @@ if(METAPACK_TESTS)
 endif()
 
 # quadratic programs: a program, the linear systems, the method
-if(METAPACK_TESTS)
+if(MPKI_TEST_EXAMPLES)
     file(GLOB MPKI_QUADRATIC CONFIGURE_DEPENDS examples/quadratic/*.c)
     add_executable(example_quadratic ${MPKI_QUADRATIC})
     target_link_libraries(example_quadratic PRIVATE metapack m)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TEST_SANITIZED_H
 #define TEST_SANITIZED_H
+#include "share.h"
+
 /** TEST_SANITIZED: 1 under AddressSanitizer or ThreadSanitizer, where code takes ten times as long
  *  and tests take fewer and smaller cases; else 0. */
 #ifdef __has_feature
@@ -27,5 +29,11 @@
  *  double, whose code single precision is with other lengths. */
 #define TEST_SCALAR_FIRST (TEST_SANITIZED ? MPK_D : MPK_S)
 #define TEST_SCALAR_STEP (TEST_SANITIZED ? 2 : 1)
+
+/** test_left_out under sanitizers; elsewhere all cases run. What is smaller there asks for case 1 of
+ *  2. */
+static inline bool test_sanitizer_skips(int k, int every) {
+    return TEST_SANITIZED && test_left_out(k, every);
+}
 
 #endif

@@ -105,6 +105,7 @@ static void test_refines_while_iterating(void **state) {
     int climbed = 0;
     for (int k = 0; k < 5; k++)
         for (int rounding = 0; rounding < 2; rounding++) {
+            if (test_sanitizer_skips(k + rounding, 2)) continue;
             mpk_options o;
             mpk_options_init(&o);
             o.direct = MPK_OFF;
@@ -168,6 +169,7 @@ static void test_refines_without_memory(void **state) {
  * than with AMD. On a line nothing is gained. */
 static void test_ordering(void **state) {
     (void)state;
+    if (TEST_SANITIZED && !test_all_cases()) return; /* sizes, not memory */
     int64_t bytes[2];
     for (int k = 0; k < 2; k++) {
         mpk_options o;

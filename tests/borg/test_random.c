@@ -211,7 +211,7 @@ static void test_random(void **state) {
 
 /* ---- what backends make of them -------------------------------------------------------------- */
 
-enum { PORTION = 8 };
+enum { PORTION = 4 };
 
 typedef struct emission {
     borg_program *program;
@@ -342,6 +342,7 @@ static bool opencl_agrees(opencl *d, const emission *e, const borg_options *opti
     if (!borg_interpret(p->units[0].module, p->units[0].tail, args, 0, GROUPS, 20000000, &p->diags))
         return true; /* too long for the interpreter */
     if (borg_program_emit(p, options->backend, options, &text, &length) != BORG_OK) return false;
+    if (emitted_only()) return true;
     const char *wrong = opencl_run(d, text, e->name, m, arrays, bytes, scalars, GROUPS);
     if (!wrong && same(&want, &got, e->n)) return true;
     print_message("opencl, seed %llu: %s\n", (unsigned long long)e->seed,
@@ -353,10 +354,10 @@ static bool opencl_agrees(opencl *d, const emission *e, const borg_options *opti
 static void test_opencl(void **state) {
     (void)state;
     opencl d;
-    long count = getenv("BORG_RANDOM_EMIT") ? atol(getenv("BORG_RANDOM_EMIT")) : 6;
+    long count = getenv("BORG_RANDOM_EMIT") ? atol(getenv("BORG_RANDOM_EMIT")) : 3;
     uint64_t seed = getenv("BORG_SEED") ? strtoull(getenv("BORG_SEED"), NULL, 10) : 1;
     const borg_backend *backend = borg_backend_find("opencl");
-    if (!wanted("opencl") || !opencl_open(&d)) skip();
+    if (!wanted("opencl") || (!emitted_only() && !opencl_open(&d))) skip();
     for (long done = 0; done < count; ++seed) {
         emission e;
         if (!compile_random(seed, 0, backend, &e)) continue;
@@ -366,7 +367,7 @@ static void test_opencl(void **state) {
         assert_true(good);
         ++done;
     }
-    opencl_close(&d);
+    if (!emitted_only()) opencl_close(&d);
 }
 #else
 static void test_opencl(void **state) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stages that get nowhere: the dense pivot that ends them, frames that are joined, and pivots that
  * are replaced at last. */
+#include "../sanitized.h"
 #include "stuck.h"
 
 static mpk_block_info info_of(const run *r) {
@@ -16,6 +17,7 @@ static void test_ends_by_itself(void **state) {
     mpk_context *ctx = context();
     for (int k = 0; k < STUCK + FAMILIES; k++)
         for (int schedule = MPK_SCHEDULE_PULL; schedule <= MPK_SCHEDULE_ATOMIC; schedule++) {
+            if (test_sanitizer_skips(k + schedule, 3)) continue;
             const char *family = k < STUCK ? stuck[k] : families[k - STUCK];
             mpk_options o = stubborn(), direct;
             mpk_factor_info found, want;
@@ -132,7 +134,7 @@ static void test_joined(void **state) {
     assert_true(with.border_rows > 0 && with.joins == 0);
     end(&r);
     int joined = 0;
-    for (double limit = 4e6; limit > 1e5; limit *= 0.95) {
+    for (double limit = 4e6; limit > 1e5; limit *= test_sanitizer_skips(1, 2) ? 0.9 : 0.95) {
         o.memory_limit = limit;
         r = go(ctx, "nlpkkt 4", &o);
         if (!mpk_failed(r.status) && info_of(&r).joins > 0) {

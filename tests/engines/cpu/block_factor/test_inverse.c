@@ -32,7 +32,7 @@ static const char *const families[] = {
 };
 enum { FAMILIES = sizeof families / sizeof *families, GENERAL = FAMILIES - 1 };
 
-enum { KINDS = 9, EVERY = TEST_THREAD_SANITIZED ? 9 : 5 /* under a sanitizer */ };
+enum { KINDS = 9, EVERY = 9 /* under a sanitizer */ };
 static bool options_of(int kind, int family, mpk_options *o) {
     mpk_options_init(o);
     o->method = kind == 0 ? MPK_METHOD_ILU0 : MPK_METHOD_ILDLT;
@@ -63,7 +63,7 @@ static void test_exact(void **unused) {
                 mpk_options o;
                 char what[128];
                 if (!options_of(kind, k, &o)) continue;
-                if (TEST_SANITIZED && (k + kind + way % 3) % EVERY) continue;
+                if (test_sanitizer_skips(k + kind + way % 3, EVERY)) continue;
                 o.isai_frames = way >= 3 ? MPK_ON : MPK_OFF;
                 o.isai_power = way % 3 == 0 ? 1000 : 1;
                 const bool scalars = kind == 0 || kind == 5 || kind == 7;
@@ -128,7 +128,7 @@ static void test_symmetry(void **unused) {
                     mpk_status status;
                     options_of(kind, k, &o);
                     if (o.factor_type == MPK_TYPE_LDU) continue;
-                    if (TEST_SANITIZED && (k + kind + pattern + relax) % EVERY) continue;
+                    if (test_sanitizer_skips(k + kind + pattern + relax, EVERY)) continue;
                     o.isai_pattern = (mpk_isai_pattern)(pattern % 3);
                     o.isai_frames = pattern >= 3 ? MPK_ON : MPK_OFF;
                     o.isai_relax = relax, o.isai_block = 7;
@@ -403,7 +403,7 @@ static void test_auto(void **unused) {
                 mpk_options o, same;
                 char what[128];
                 if (!options_of(kind, k, &o)) continue;
-                if (TEST_SANITIZED && (k + kind + way) % EVERY) continue;
+                if (test_sanitizer_skips(k + kind + way, EVERY)) continue;
                 o.isai_power = 1000; /* products are exact */
                 same = o;
                 same.triangular = way ? MPK_TRIANGULAR_EXACT : MPK_TRIANGULAR_ISAI;
