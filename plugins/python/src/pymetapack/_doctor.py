@@ -15,6 +15,7 @@ from ._context import Context
 from ._errors import FileError, MetapackError
 from ._lib import lib, library_path
 from ._matrix import destroy_problem, take
+from ._types import MatrixLike
 
 __all__ = ["Diagnosis", "Finding", "doctor"]
 
@@ -55,7 +56,7 @@ def _command() -> str:
     return found
 
 
-def doctor(A: Any, lower: Optional[bool] = None, hermitian: bool = False, *, seconds: float = 60.0,
+def doctor(A: MatrixLike, lower: Optional[bool] = None, hermitian: bool = False, *, seconds: float = 60.0,
            page: Optional[Union[str, "os.PathLike[str]"]] = None) -> Diagnosis:  # fmt: skip
     """What a matrix is, what makes it hard, what METAPACK does with it and what its answer is worth.
 
