@@ -178,7 +178,8 @@ typedef struct mpk_accelerator {
                                host then lists a stage without waiting, and looks at its end */
     /** A kernel with all that a task says. NULL: the six functions are all there is. These are called
      *  where they suffice: MPK_D, LDLT, neither pairs nor judging. A table that judges needs none:
-     *  where it lacks one, `run` is called for all, also with state == NULL if it `drops`. */
+     *  where it lacks one, `run` is called for all. state is NULL where nothing is judged: if it
+     * `drops`, and in solves. */
     mpk_status (*run)(void *self, const mpk_accelerator_task *task);
     int drops; /**< `run` has MEASURE and DROP: entries may be dropped */
     /** Until all calls so far are done. NULL: they are when they return. Else a kernel may return

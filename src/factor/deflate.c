@@ -114,6 +114,10 @@ static mpk_status probe(mpki_solve_work *work, mpki_basis *basis) {
 
 /* ---- from one solve to the next -------------------------------------------------------------- */
 
+int64_t mpki_kept_basis_bytes(const mpk_factor *fac) {
+    return fac->basis.count * fac->an->n * (int64_t)mpk_scalar_size(fac->an->scalar);
+}
+
 void mpki_kept_basis_drop(mpk_factor *fac) {
     mpki_release(fac->ctx, fac->basis.v);
     fac->basis = (mpki_kept_basis){0};
@@ -123,8 +127,8 @@ void mpki_kept_basis_drop(mpk_factor *fac) {
  * are all that is asked for. */
 static bool take_kept(mpk_context *ctx, mpk_factor *fac, bool all, mpki_basis *basis) {
     const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(fac->an->scalar);
-    const mpki_kept_basis *kept = &fac->basis;
-    mpki_lock_take(&fac->bringing);
+    mpki_kept_basis *kept = &fac->basis;
+    if (mpki_lock_take(&fac->bringing)) *kept = (mpki_kept_basis){0}; /* may be half written */
     const bool enough = kept->made && (!all || kept->all);
     const int count = !kept->made ? 0 : all && kept->all ? kept->count : kept->first;
     if (count > basis->count) {
@@ -146,11 +150,12 @@ static void keep(mpk_context *ctx, mpk_factor *fac, bool all, int first, const m
     const double most = 0.25 * (double)fac->info.nnz * (double)mpk_scalar_size(fac->an->scalar);
     if (ctx != fac->ctx || (double)basis->count * (double)bytes > fmax(most, 1 << 20)) return;
     mpki_kept_basis *kept = &fac->basis;
-    mpki_lock_take(&fac->bringing);
+    if (mpki_lock_take(&fac->bringing)) *kept = (mpki_kept_basis){0};
     if (!kept->made || (all && !kept->all)) {
-        void *v = mpki_resize(ctx, STAGE, kept->v, basis->count + 1, bytes);
+        void *v = mpki_alloc(ctx, NULL, basis->count + 1, bytes); /* without it nothing is lost */
         if (v) {
             if (basis->count > 0) memcpy(v, basis->v, (size_t)basis->count * bytes);
+            mpki_release(ctx, kept->v);
             *kept = (mpki_kept_basis){.made = true,
                                       .probed = basis->probed,
                                       .all = all,
@@ -186,6 +191,7 @@ mpk_status mpki_basis_make(mpki_solve_work *work, bool all, mpki_basis *basis) {
     if (!mpk_failed(status) && all && basis->count < zeros && zeros <= MPKI_BASIS_MOST)
         status = join_each(work, basis);
     basis->whole = basis->count == zeros;
+    if (!mpk_failed(status)) status = mpki_failed(ctx); /* of applications, or a wish to stop */
     if (!mpk_failed(status)) keep(ctx, own, all, first, basis);
-    return mpk_failed(status) ? status : mpki_failed(ctx);
+    return status;
 }

@@ -24,6 +24,7 @@ typedef struct mpki_kept_basis {
     int first, count;       /* vectors without those of each zero pivot, and with them */
     void *v;                /* count x n */
 } mpki_kept_basis;
+int64_t mpki_kept_basis_bytes(const mpk_factor *fac);
 void mpki_kept_basis_drop(mpk_factor *fac);
 
 struct mpki_solve_work;

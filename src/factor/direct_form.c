@@ -100,13 +100,18 @@ static mpk_status return_to_base(mpk_factor *fac) {
     return MPK_OK;
 }
 
-/* What costs no more than some times the last factorization with the same analysis has not run
- * away, for another analysis of values like these would do no better. */
+/* What costs no more than some times the first factorization with the same analysis has not run
+ * away, for another analysis of values like these would do no better. Not the last one: a cost that
+ * creeps up would never be too much. */
 static mpki_stop at_least(mpki_stop stop, const mpki_stop *cost) {
-    stop.flops = fmax(stop.flops, MPKI_STOP_LAST_TIMES * cost->flops);
-    if (cost->rejected > stop.rejected / MPKI_STOP_LAST_TIMES)
-        stop.rejected = (int64_t)fmin(MPKI_STOP_LAST_TIMES * (double)cost->rejected, 9e18);
+    stop.flops = fmax(stop.flops, MPKI_STOP_FIRST_TIMES * cost->flops);
+    if (cost->rejected > stop.rejected / MPKI_STOP_FIRST_TIMES)
+        stop.rejected = (int64_t)fmin(MPKI_STOP_FIRST_TIMES * (double)cost->rejected, 9e18);
     return stop;
+}
+
+static void learn_cost(mpk_factor *fac, const mpki_numeric_result *result) {
+    if (fac->cost.flops == 0) fac->cost = (mpki_stop){result->flops, result->rejected};
 }
 
 /* Outer pivoting. For a new factor the analysis is of these values; later it is of older ones and
@@ -137,7 +142,7 @@ static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric
             const bool paid = result->flops < 0.5 * given_up.flops &&
                               (double)result->rejected < 0.5 * (double)given_up.rejected;
             if (!mpk_failed(status) && *stages > 1 && !is_new && !paid) fac->patience *= 2;
-            if (!mpk_failed(status)) fac->cost = (mpki_stop){result->flops, result->rejected};
+            if (!mpk_failed(status)) learn_cost(fac, result);
             return status;
         }
         if (!fresh) given_up = stop;
@@ -164,8 +169,7 @@ static mpk_status extend_core(mpk_factor *fac, const char *keep, mpki_numeric_re
                                     (double)MPKI_STOP_CORE_COLUMN * info->n,
                                 MPKI_STOP_CORE_TIMES * (int64_t)info->n};
         status = mpki_factorize_once(fac, &stop, result);
-        if (!mpk_failed(status) && !result->runaway)
-            fac->cost = (mpki_stop){result->flops, result->rejected};
+        if (!mpk_failed(status) && !result->runaway) learn_cost(fac, result);
     }
     *dear = status == MPK_ERR_MEMORY || status == MPK_ERR_NUMERIC ||
             (!mpk_failed(status) && result->runaway);
@@ -203,13 +207,16 @@ static mpk_status core_holds(mpk_factor *fac, bool *holds) {
     return status;
 }
 
-/* The core explains A: what core_holds() has to know of that. */
+/* The core explains A: what core_holds() has to know of that. A vector that it would not look at is
+ * not kept: later solves would take it for one of these values' kernel. */
 static mpk_status remember_core(mpk_factor *fac) {
+    const int64_t zeros = fac->info.inertia.zero;
     double eta;
     fac->known.core = 1;
-    fac->known.zeros = fac->info.inertia.zero;
+    fac->known.zeros = zeros;
     fac->effort = INFINITY;
     mpki_kernel_forget(fac);
+    if (zeros == fac->an->n - fac->an->info.structural_rank) return MPK_OK;
     return mpki_kernel_of_all(fac, &eta);
 }
 

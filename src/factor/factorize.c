@@ -119,6 +119,7 @@ static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_optio
     int64_t before, peak;
     mpk_memory_usage(ctx, &before, NULL);
     before -= fac->form->bytes(fac); /* the factor's own memory is counted */
+    before -= mpki_kept_basis_bytes(fac);
     mpk_memory_reset_peak(ctx);
     fac->forks = mpki_forks();
     fac->at_work = true;

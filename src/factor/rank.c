@@ -252,12 +252,14 @@ static bool structurally_singular(const mpk_factor *fac) {
     return analysed_these(fac);
 }
 
-/* More pivots than the structure of these values allows A to have independent rows: the weakest are
- * rounding. */
+/* More pivots than the structure of these values allows A to have independent rows: some are
+ * rounding, the weakest ones most likely. Not where eigenvalues of pivots say nothing, nor for an
+ * interior, whose zero pivots have a meaning of their own. */
 static mpk_status beyond_structure(mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
+    const bool counted = an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN;
     const int64_t more = an->n - an->info.structural_rank - fac->info.inertia.zero;
-    return more > 0 ? mpki_weakest_to_zero(fac, more) : MPK_OK;
+    return counted && !an->split && more > 0 ? mpki_weakest_to_zero(fac, more) : MPK_OK;
 }
 
 /* Zero pivots that no vector explains may come of a matching of other values. */

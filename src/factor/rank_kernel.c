@@ -230,10 +230,12 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
 
 mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count) {
     mpki_weak_pivot list[MPKI_WEAK_MOST];
-    for (int some = 1; count > 0 && some > 0; count -= some) {
+    for (int single = 1; count > 0 && single > 0; count -= single) {
         const int most = count < MPKI_WEAK_MOST ? (int)count : MPKI_WEAK_MOST;
-        some = fac->engine->direct->weak(fac->direct, INFINITY, most, list);
-        make_zero(fac, list, some);
+        const int there = fac->engine->direct->weak(fac->direct, INFINITY, most, list);
+        for (single = 0; single < there && !list[single].pair;) single++;
+        make_zero(fac, list, single);
+        if (single < there) break;
     }
     return mpki_failed(fac->ctx);
 }

@@ -36,7 +36,8 @@ static inline double mpki_effort_of_factor(const mpk_factor *fac) {
            50.0 * fac->an->n;
 }
 
-/** So many pivots, the weakest ones, are rounding for sure: each becomes zero. */
+/** So many of the weakest pivots become zero, in the order of their sizes, up to the first of order
+ *  2: which of its eigenvalues are rounding is not known. */
 mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count);
 
 /** Vectors that were found to be of A's kernel, for the next values: fac->known. */

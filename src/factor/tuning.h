@@ -17,8 +17,8 @@ enum {
     MPKI_STOP_OLD_ENTRY = 200,
     /** rejected columns besides half of n */
     MPKI_STOP_OLD_REJECTED = 100,
-    /** times what the last factorization with the same analysis took */
-    MPKI_STOP_LAST_TIMES = 2,
+    /** times what the first factorization with the same analysis took */
+    MPKI_STOP_FIRST_TIMES = 2,
     /** with an extended core: times the predicted flops and times n, in rejected columns; flops for
      *  each column */
     MPKI_STOP_CORE_TIMES = 50,

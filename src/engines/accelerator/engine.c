@@ -415,7 +415,10 @@ mpk_status mpk_accelerator_report_get(const mpk_context *ctx, mpk_accelerator_re
         !mpki_read_struct(&full, sizeof full, report, offsetof(mpk_accelerator_report, calls)))
         return MPK_ERR_ARGUMENT;
     const size_t size = report->struct_size;
+    mpki_lock *const lock = (mpki_lock *)(uintptr_t)&on->lock; /* solves add to it */
+    mpki_lock_take(lock);
     memcpy(report, &on->report, size < sizeof full ? size : sizeof full);
+    mpki_lock_give(lock);
     report->struct_size = size;
     return MPK_OK;
 }
