@@ -178,11 +178,11 @@ static mpk_status measure_rate(doctor *d, doctor_reference *r) {
     for (int k = 0; k < TIMES && !mpk_failed(status); k++) {
         status = mpk_factorize(d->ctx, an, NULL, &o, &fac);
         mpk_factor_info_get(fac, &info);
+        mpk_factor_destroy(&fac); /* the next one is from nothing, too */
         r->time_s = fmin(r->time_s, info.time_s);
         r->flops = info.flops;
         r->fronts = ahead.supernodes;
     }
-    mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&problem);
     return status;
