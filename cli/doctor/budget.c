@@ -34,7 +34,7 @@ void doctor_leave_out(doctor *d, const char *format, ...) {
 void doctor_no_time(doctor *d, const char *format, ...) {
     char why[64];
     va_list list;
-    snprintf(why, sizeof why, ": --seconds allows more than %g", d->facts.seconds);
+    snprintf(why, sizeof why, ": --seconds %g leaves no time for it", d->facts.seconds);
     va_start(list, format);
     leave_out(d, why, format, list);
     va_end(list);

@@ -71,7 +71,7 @@ typedef enum doctor_shape {
 
 typedef enum doctor_graph {
     GRAPH_NONE = 0,
-    GRAPH_LAPLACIAN, /* entries off the diagonal <= 0, sums of rows 0 */
+    GRAPH_LAPLACIAN, /* entries off the diagonal <= 0, sums of rows 0 within rounding */
     GRAPH_GROUNDED,  /* likewise, sums of rows >= 0 */
     GRAPH_SHIFTED,   /* the same minus a positive multiple of I */
     GRAPH_ONES       /* all nonzero entries are one number */
@@ -84,6 +84,7 @@ typedef struct doctor_form {
     int32_t either;       /* of the m: those that could as well be variables */
     int32_t coupled;      /* rows with zero diagonal that are no constraints */
     bool h_indefinite;    /* a variable with H_ii = 0 is coupled to another one */
+    bool tied;            /* which rows are constraints depends on where they stand */
     bool h_diagonal, h_constant;
     int sign;                /* of H's diagonal: 1, -1; 0: both */
     double h_alpha;          /* h_constant: H = alpha I */
@@ -135,9 +136,10 @@ typedef struct doctor_work {
     int32_t structural_rank;       /* -1: not known */
     double forward;                /* ||x - x*||_inf / ||x*||_inf; -1: not measured */
     doctor_reference space, plane; /* by which seconds are predicted */
-    double front_s;                /* of a front, beside its flops */
-    double predicted_s;            /* -1: none */
-    bool have_dense;               /* the file is an array, which solve takes as one dense matrix */
+    doctor_reference tiny;         /* what takes least: its time is that of any factorization */
+    double front_s;     /* of a front, beside its flops; 0: the rate of `space` has it in it */
+    double predicted_s; /* -1: none */
+    bool have_dense;    /* the file is an array, which solve takes as one dense matrix */
     mpk_dense_info dense_info;
     doctor_trial trial[DOCTOR_TRIALS];
     int trials;
@@ -257,7 +259,7 @@ mpk_status doctor_pictures_take(doctor *d);
 /** Is there time for so many seconds more? */
 bool doctor_has_time(const doctor *d, double wanted_s);
 void doctor_phase_add(doctor *d, const char *name, double time_s);
-/** Note what was not done, and why; no_time: that --seconds would allow it. ended: so where a call
+/** Note what was not done, and why; no_time: for want of --seconds. ended: so where a call
  *  ended because the time is over; returns MPK_ERR_CANCELLED where a signal ended it. */
 void doctor_leave_out(doctor *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 mpk_status doctor_ended(doctor *d, mpk_status status, const char *what);

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *plural(double count) {
@@ -110,10 +111,24 @@ static void find_hard(const doctor_facts *d, doctor_findings *f) {
     if (f->count == before)
         doctor_say(f, SECTION_HARD, FINDING_GOOD, "nothing",
                    w->solved ? "Nothing that was looked for was found."
-                             : "Nothing was found in its entries; values were not factorized.");
+                   : w->have_factor
+                       ? "Nothing was found in its entries and its factor; no system was solved."
+                       : "Nothing was found in its entries; values were not factorized.");
 }
 
 /* ---- what METAPACK does, and what it costs --------------------------------------------------- */
+
+/* In the fewest digits that read back the same; whole numbers without an exponent. */
+static void write_number(char *out, size_t size, double v) {
+    if (v == floor(v) && fabs(v) < 1e15) {
+        snprintf(out, size, "%.0f", v);
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(out, size, "%.*g", digits, v);
+        if (strtod(out, NULL) == v) return;
+    }
+}
 
 /* The options that auto settled on, where they are not the defaults. */
 static void list_options(const doctor_facts *d, char *out, size_t size) {
@@ -121,7 +136,7 @@ static void list_options(const doctor_facts *d, char *out, size_t size) {
     size_t used = 0;
     out[0] = '\0';
     for (int k = 0; (o = mpk_option_at(k)) && used < size; k++) {
-        char key[DOCTOR_NAME];
+        char key[DOCTOR_NAME], number[DOCTOR_NAME];
         const double v = mpk_option_value(o, &d->work.run.options);
         if (v == o->preset || !strcmp(o->key, "threads") || !strcmp(o->key, "condition") ||
             !mpk_option_is_read(o, &d->work.run.options, NULL, 0))
@@ -130,10 +145,10 @@ static void list_options(const doctor_facts *d, char *out, size_t size) {
         for (char *c = key; *c; c++)
             if (*c == '_') *c = '-';
         if (o->count)
-            used += (size_t)snprintf(out + used, size - used, " --%s %s", key,
-                                     mpk_option_word(o->key, (int)v));
+            snprintf(number, sizeof number, "%s", mpk_option_word(o->key, (int)v));
         else
-            used += (size_t)snprintf(out + used, size - used, " --%s %g", key, v);
+            write_number(number, sizeof number, v);
+        used += (size_t)snprintf(out + used, size - used, " --%s %s", key, number);
     }
 }
 
@@ -197,7 +212,19 @@ static void find_cost(const doctor_facts *d, doctor_findings *f) {
                    doctor_si(x, a->factor_flops, "flop"), doctor_count(y, (double)a->factor_nnz),
                    a->factor_nnz == 1 ? "y" : "ies", doctor_si(z, (double)a->factor_bytes, "B"),
                    doctor_si(t, (double)a->peak_bytes, "B"), a->max_front, plural(a->max_front));
-    if (w->predicted_s >= 0)
+    if (w->predicted_s >= 0 && w->predicted_s <= w->tiny.time_s)
+        doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted-seconds",
+                   "That is about %s at least: %s, whose factorization has next to no flops, takes "
+                   "so long here.",
+                   doctor_time(x, w->predicted_s), w->tiny.spec);
+    else if (w->predicted_s >= 0 && !(w->front_s > 0))
+        doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted-seconds",
+                   "That is about %s: the flops at %s, which %s just reached here, the overhead of "
+                   "its fronts included.",
+                   doctor_time(x, w->predicted_s),
+                   doctor_si(y, w->space.flops / fmax(w->space.time_s, 1e-9), "flop/s"),
+                   w->space.spec);
+    else if (w->predicted_s >= 0)
         doctor_say(f, SECTION_COST, FINDING_NOTE, "predicted-seconds",
                    "That is about %s: the flops at %s, which %s just reached here, and %s for each "
                    "of %d front%s, as in %s.",
@@ -211,13 +238,14 @@ static void find_cost(const doctor_facts *d, doctor_findings *f) {
                    doctor_time(x, w->estimate.time_s),
                    doctor_si(y, (double)w->estimate.device_bytes, "B"));
     if (w->have_factor && w->solved)
-        doctor_say(
-            f, SECTION_COST, FINDING_NOTE, "measured",
-            "Measured: analysis %s, factorization %s (%s, %s held), one solve with refinement "
-            "and the condition's estimate %s.",
-            doctor_time(x, w->analyse_s), doctor_time(y, w->factorize_s),
-            doctor_si(z, w->factor.flops, "flop"), doctor_si(t, (double)w->factor.bytes, "B"),
-            doctor_time((char[DOCTOR_NAME]){0}, w->solve_s));
+        doctor_say(f, SECTION_COST, FINDING_NOTE, "measured",
+                   "Measured: analysis %s, factorization %s (%s, %s held), one solve with "
+                   "refinement%s %s.",
+                   doctor_time(x, w->analyse_s), doctor_time(y, w->factorize_s),
+                   doctor_si(z, w->factor.flops, "flop"),
+                   doctor_si(t, (double)w->factor.bytes, "B"),
+                   w->run.solve.condition > 0 ? " and the condition's estimate" : "",
+                   doctor_time((char[DOCTOR_NAME]){0}, w->solve_s));
 }
 
 /* ---- what the answer is worth ---------------------------------------------------------------- */

@@ -13,8 +13,9 @@ typedef struct split {
     const doctor_rows *r;
     char *part;       /* n */
     double *diagonal; /* n: real parts */
+    double *imag;     /* n: imaginary parts */
     int32_t *queue;   /* n */
-    int32_t zero, positive, negative, either, coupled, torn;
+    int32_t zero, positive, negative, either, coupled, torn, tied;
 } split;
 
 static bool is_linked(const split *s, int32_t i, char part) {
@@ -43,8 +44,8 @@ static int32_t colour(split *s, int32_t seed) {
 }
 
 /* Which colour is that of the constraints? A variable with H_ii = 0 in a semidefinite H meets
- * constraints alone: so the colour that meets other variables is theirs. Where neither does, the one
- * that stands later; where both do, the larger. */
+ * constraints alone: so the colour that meets other variables is theirs. Where neither does, the
+ * smaller; where both do, the larger; of two of one size the one that stands later. */
 static void orient(split *s, int32_t count) {
     int32_t size[2] = {0, 0};
     double place[2] = {0, 0};
@@ -57,8 +58,8 @@ static void orient(split *s, int32_t count) {
     }
     int mine = linked[1] ? 1 : 0;
     if (linked[0] && linked[1]) mine = size[1] > size[0], s->torn++;
-    if (!linked[0] && !linked[1])
-        mine = size[1] > 0 && place[1] / size[1] > place[0] / (size[0] > 0 ? size[0] : 1);
+    if (!linked[0] && !linked[1]) mine = size[1] > 0 && size[1] < size[0];
+    if (linked[0] == linked[1] && size[0] == size[1]) mine = place[1] > place[0], s->tied++;
     if (!linked[0] && !linked[1]) s->either += size[mine];
     s->coupled += size[!mine];
     for (int32_t k = 0; k < count; k++) {
@@ -97,15 +98,16 @@ static void look_at_h(const split *s, doctor_form *f) {
     f->h_least = HUGE_VAL;
     for (int32_t i = 0; i < s->r->n; i++) {
         if (s->part[i] != VARIABLE && s->part[i] != OTHER) continue;
-        const double d = s->diagonal[i];
+        const double d = s->diagonal[i], modulus = hypot(d, s->imag[i]);
         const bool beside = is_linked(s, i, VARIABLE) || is_linked(s, i, OTHER);
         f->variables++;
         plus = plus || d > 0;
         minus = minus || d < 0;
         f->h_diagonal = f->h_diagonal && !beside;
         if (f->variables == 1) f->h_alpha = d;
-        f->h_constant = f->h_constant && d == f->h_alpha && !beside;
-        if (d != 0) f->h_least = fmin(f->h_least, fabs(d)), f->h_most = fmax(f->h_most, fabs(d));
+        f->h_constant = f->h_constant && d == f->h_alpha && s->imag[i] == 0 && !beside;
+        if (modulus != 0)
+            f->h_least = fmin(f->h_least, modulus), f->h_most = fmax(f->h_most, modulus);
     }
     f->sign = plus && minus ? 0 : minus ? -1 : 1;
     if (f->h_most == 0) f->h_least = 0;
@@ -138,15 +140,16 @@ static void look_at_parts(split *s, doctor_form *f) {
 static void look_at_b(const split *s, doctor_form *f) {
     int64_t rows = 0, zero = 0;
     for (int32_t i = 0; i < s->r->n; i++) {
-        double sum = 0, all = 0;
+        double sum = 0, imag = 0, all = 0;
         int32_t count = 0;
         if (s->part[i] != VARIABLE && s->part[i] != OTHER) continue;
         for (int64_t e = s->r->ptr[i]; e < s->r->ptr[i + 1]; e++) {
             if (s->part[s->r->col[e]] != CONSTRAINT) continue;
-            sum += s->r->re[e], all += fabs(s->r->re[e]), count++;
+            sum += s->r->re[e], imag += s->r->im ? s->r->im[e] : 0;
+            all += doctor_modulus(s->r, e), count++;
         }
         rows += count > 0;
-        zero += count > 1 && fabs(sum) <= 1e-10 * all;
+        zero += count > 1 && hypot(sum, imag) <= 1e-10 * all;
     }
     f->gradient = rows > 0 && f->m > 1 ? (double)zero / (double)rows : -1;
 }
@@ -176,6 +179,7 @@ static void find_shape(split *s, doctor_form *f) {
     f->either = s->either;
     f->coupled = s->coupled;
     f->h_indefinite = s->torn > 0;
+    f->tied = s->tied > 0;
     look_at_h(s, f);
     look_at_parts(s, f);
     look_at_b(s, f);
@@ -201,7 +205,7 @@ static void find_graph(const doctor_rows *r, const double *diagonal, doctor_form
             if (r->col[e] == i) continue;
             if (beside++ == 0) one = v;
             falling = falling && v < 0;
-            ones = ones && v == one && (diagonal[i] == 0 || diagonal[i] == one);
+            ones = ones && v == one;
             sum[i] += v;
             all += fabs(v);
         }
@@ -209,11 +213,13 @@ static void find_graph(const doctor_rows *r, const double *diagonal, doctor_form
         zero = zero && sum[i] == 0;
         least = fmin(least, sum[i]);
     }
-    for (int32_t i = 0; i < r->n; i++)
+    for (int32_t i = 0; i < r->n; i++) {
+        ones = ones && (diagonal[i] == 0 || diagonal[i] == one);
         at_least += fabs(sum[i] - least) <= 1e-10 * (fabs(diagonal[i]) + fabs(least));
+    }
     if (beside > 0 && falling && least >= 0)
         f->graph = zero ? GRAPH_LAPLACIAN : GRAPH_GROUNDED;
-    else if (beside > 0 && falling && 2 * at_least >= r->n)
+    else if (beside > 0 && falling && 2 * (int64_t)at_least > r->n)
         f->graph = GRAPH_SHIFTED, f->shift = -least;
     else if (beside > 0 && ones)
         f->graph = GRAPH_ONES;
@@ -226,15 +232,18 @@ mpk_status doctor_form_find(const mpk_problem_view *a, const doctor_rows *r, doc
     split s = {.r = r,
                .part = malloc(n),
                .diagonal = calloc(n, sizeof *s.diagonal),
+               .imag = calloc(n, sizeof *s.imag),
                .queue = malloc(n * sizeof *s.queue)};
     *f = (doctor_form){.gradient = -1};
-    const bool there = s.part && s.diagonal && s.queue;
+    const bool there = s.part && s.diagonal && s.imag && s.queue;
     bool diagonal = true;
     for (int32_t i = 0; there && i < r->n; i++) {
         double modulus = 0;
         for (int64_t e = r->ptr[i]; e < r->ptr[i + 1]; e++) {
             diagonal = diagonal && r->col[e] == i;
-            if (r->col[e] == i) s.diagonal[i] = r->re[e], modulus = doctor_modulus(r, e);
+            if (r->col[e] != i) continue;
+            s.diagonal[i] = r->re[e], s.imag[i] = r->im ? r->im[e] : 0;
+            modulus = doctor_modulus(r, e);
         }
         s.part[i] = r->ptr[i] == r->ptr[i + 1] ? NEITHER : modulus == 0 ? NEW : VARIABLE;
         s.zero += s.part[i] == NEW;
@@ -248,6 +257,7 @@ mpk_status doctor_form_find(const mpk_problem_view *a, const doctor_rows *r, doc
     f->is_diagonal = diagonal && r->ptr[r->n] > 0;
     free(s.part);
     free(s.diagonal);
+    free(s.imag);
     free(s.queue);
     return there ? MPK_OK : MPK_ERR_MEMORY;
 }

@@ -101,7 +101,9 @@ static void write_work(const doctor_facts *d, FILE *out) {
             text(out, "space", w->space.spec);
             real(out, "flop_rate", w->space.flops / w->space.time_s);
             text(out, "plane", w->plane.spec);
-            real(out, "front_s", w->front_s);
+            if (w->front_s > 0) real(out, "front_s", w->front_s);
+            text(out, "tiny", w->tiny.spec);
+            real(out, "least_s", w->tiny.time_s);
         }
         fprintf(out, " }");
     }

@@ -59,7 +59,9 @@ static bool is_saddle(const doctor_facts *d) {
 
 static void tell_saddle(const doctor_facts *d, doctor_findings *f) {
     const doctor_form *s = &d->form;
-    const bool least_squares = s->shape == SHAPE_SADDLE && s->h_constant && s->h_alpha != 0;
+    const bool complex = d->a.symmetry == MPK_SYMMETRIC && d->a.scalar >= MPK_C; /* B', not B^H */
+    const bool least_squares =
+        s->shape == SHAPE_SADDLE && s->h_constant && s->h_alpha != 0 && !complex;
     const bool flow = !s->h_diagonal && (s->h_parts == 2 || s->h_parts == 3) && s->h_part > 1 &&
                       s->gradient > 0.5;
     char m[DOCTOR_NAME], v[DOCTOR_NAME], p[DOCTOR_NAME];
@@ -96,8 +98,11 @@ static void explain_saddle(const doctor_facts *d, doctor_findings *f) {
     char m[DOCTOR_NAME], k[DOCTOR_NAME];
     doctor_say(f, SECTION_WHAT, FINDING_NOTE, "blocks",
                "%s rows have %s and no entry between any two of them: they are the constraints. "
-               "This holds in whatever order the rows stand.",
-               doctor_count(m, s->m), zero);
+               "%s",
+               doctor_count(m, s->m), zero,
+               s->tied ? "Some parts have as many others that could be: of these the rows that "
+                         "stand later were taken."
+                       : "This holds in whatever order the rows stand.");
     if (s->shape == SHAPE_SADDLE && d->look.zero_rows > 0)
         doctor_say(f, SECTION_WHAT, FINDING_NOTE, "blocks-empty",
                    "Rows without an entry, %s of them, are in neither count.",
@@ -175,25 +180,31 @@ static void tell_general(const doctor_facts *d, doctor_findings *f) {
 
 static void tell_graph(const doctor_facts *d, doctor_findings *f) {
     const doctor_form *s = &d->form;
+    const mpk_inertia *in = &d->work.factor.inertia;
+    const bool regular = doctor_has_inertia(d) && in->certified && in->zero == 0;
+    const bool singular = d->work.null.dimension > 0 || (doctor_has_inertia(d) && in->zero > 0);
     if (s->graph == GRAPH_LAPLACIAN) {
         name(f, "laplacian",
              "the Laplacian of a graph: no entry beside the diagonal is positive, "
-             "all rows sum to zero");
+             "all rows sum to zero within rounding");
         doctor_say(f, SECTION_WHAT, FINDING_CARE, "laplacian",
-                   "It is positive semidefinite and singular: a constant on each of its %d "
-                   "component%s is taken to zero.",
+                   "%s a constant on each of its %d component%s is taken to zero within rounding.",
+                   regular    ? "No eigenvalue is zero, by the certified inertia, so it is not "
+                                "singular; but"
+                   : singular ? "To working precision it is positive semidefinite and singular:"
+                              : "Whether it is singular is not known here;",
                    d->look.components, d->look.components == 1 ? "" : "s");
     } else if (s->graph == GRAPH_GROUNDED) {
         name(f, "grounded-laplacian",
              "a grounded Laplacian: no entry beside the diagonal is positive, no row sums to less "
-             "than zero");
+             "than zero beyond rounding");
         doctor_say(f, SECTION_WHAT, FINDING_GOOD, "grounded-laplacian",
-                   "By its dominant diagonal it has no negative eigenvalue.");
+                   "By its dominant diagonal it has no negative eigenvalue beyond rounding.");
     } else {
         name(f, "shifted-laplacian", "a Laplacian minus %.6g I", s->shift);
         doctor_say(f, SECTION_WHAT, FINDING_NOTE, "shifted-laplacian",
                    "No entry beside the diagonal is positive; with %.6g added to the diagonal no "
-                   "row sums to less than zero, and most sum to zero.",
+                   "row sums to less than zero, and most sum to zero, within rounding.",
                    s->shift);
     }
 }

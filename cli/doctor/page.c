@@ -135,7 +135,8 @@ void doctor_write_page(const doctor_facts *d, const doctor_findings *f, FILE *ou
     doctor_draw(d, out);
     write_trials(&d->work, out);
     fprintf(out,
-            "<footer>metapack doctor, METAPACK %s (%s). Each figure was measured on this matrix, "
-            "on this machine.</footer>\n</main>\n</body>\n</html>\n",
+            "<footer>metapack doctor, METAPACK %s (%s). What is not called predicted or estimated "
+            "was measured on this machine: rates on generated grids, all else on this matrix."
+            "</footer>\n</main>\n</body>\n</html>\n",
             mpk_version(), mpk_build_config());
 }

@@ -56,6 +56,7 @@ static bool tridiagonal(int n, double *d, double *e, double *z) {
 typedef struct lanczos {
     const doctor_rows *r;
     const double *scale; /* NULL: none */
+    int exponent;        /* without a scale: A / 2^exponent, whose largest entry is near 1 */
     size_t n, length;
     double *v; /* steps + 1 vectors */
     uint64_t state;
@@ -70,12 +71,14 @@ static double draw(lanczos *l) { /* SplitMix64, in (-1, 1) */
 
 static void multiply(const lanczos *l, const double *x, double *y) {
     const doctor_rows *r = l->r;
+    const double left = ldexp(1, -(l->exponent / 2));
+    const double right = ldexp(1, -(l->exponent - l->exponent / 2));
     for (int32_t i = 0; i < r->n; i++) {
         double re = 0, im = 0;
         for (int64_t e = r->ptr[i]; e < r->ptr[i + 1]; e++) {
             const int32_t j = r->col[e];
-            const double s = l->scale ? l->scale[i] * l->scale[j] : 1;
-            const double a = s * r->re[e], b = r->im ? s * r->im[e] : 0;
+            const double s = l->scale ? l->scale[i] : left, t = l->scale ? l->scale[j] : right;
+            const double a = s * r->re[e] * t, b = r->im ? s * r->im[e] * t : 0;
             re += a * x[j] - (r->im ? b * x[l->n + (size_t)j] : 0);
             if (r->im) im += a * x[l->n + (size_t)j] + b * x[j];
         }
@@ -134,6 +137,8 @@ static int start(lanczos *l, int steps, doctor_spectrum *s, bool *closed) {
         for (size_t k = 0; k < l->length; k++) y[k] /= norm;
     }
     if (!tridiagonal(made, d, e, z)) return 0;
+    for (int k = 0; k < made; k++)
+        if (!isfinite(d[k] = ldexp(d[k], l->exponent))) return 0;
     for (int k = 0; k < made; k++) {
         s->value[s->count] = d[k];
         s->weight[s->count++] = z[k] * z[k];
@@ -165,6 +170,10 @@ mpk_status doctor_spectrum_find(doctor *d) {
     if (f->a.symmetry == MPK_GENERAL || (complex && f->a.symmetry == MPK_SYMMETRIC)) return MPK_OK;
     if (f->look.nonzeros == 0) return MPK_OK;
     const int steps = affordable(d, length);
+    if (steps == 0 && 9 * (double)length > MOST_NUMBERS) {
+        doctor_leave_out(d, "the estimate of the spectrum, whose vectors are too long to be kept");
+        return MPK_OK;
+    }
     if (steps == 0) {
         doctor_no_time(d, "the estimate of the spectrum");
         return MPK_OK;
@@ -180,15 +189,19 @@ mpk_status doctor_spectrum_find(doctor *d) {
         return MPK_ERR_MEMORY;
     }
     if (scale) doctor_balance(&d->rows, scale);
+    if (!scale) (void)frexp(f->look.most, &l.exponent);
     l.scale = scale;
     for (int k = 0; k < STARTS; k++) {
         bool closed = false;
         const int made = start(&l, steps, s, &closed);
         s->steps = made > s->steps ? made : s->steps;
         s->starts += made > 0;
-        s->exact = closed;
+        s->exact = closed && made > 0;
         if (closed) break;
     }
+    if (s->starts == 0)
+        doctor_leave_out(d, "the estimate of the spectrum, whose numbers leave the range of double "
+                            "precision or do not settle");
     for (int k = 0; k < s->count; k++) s->weight[k] /= s->starts;
     free(l.v);
     free(scale);

@@ -60,6 +60,67 @@ static void laplacians(void **state) {
     assert_has(o.out, "then s lies above 1 of the eigenvalues");
 }
 
+/* Forms that are nearly there: each had been told by a part of the entries alone. */
+static void nearly(void **state) {
+    (void)state;
+    /* a triangle, and a 5 in a row of its own */
+    diagnose(REAL "4 4 4\n2 1 1\n3 1 1\n3 2 1\n4 4 5\n", 0);
+    assert_null(strstr(o.out, "one number"));
+    /* sums of rows of 5e-14, and an inertia that says that A is regular */
+    diagnose(REAL "2 2 3\n1 1 1.00000000000005\n2 1 -1\n2 2 1.00000000000005\n", 0);
+    assert_has(o.out, "\"kind\": \"laplacian\"");
+    assert_has(o.out, "all rows sum to zero within rounding");
+    assert_has(o.out, "\"positive\": 2, \"negative\": 0, \"zero\": 0, \"certified\": true");
+    assert_has(o.out, "so it is not singular");
+    /* sums of -1/2 and 2: one of two rows is not most of them */
+    diagnose(REAL "2 2 3\n1 1 0.5\n2 1 -1\n2 2 3\n", 0);
+    assert_has(o.out, "\"kind\": \"positive-definite\"");
+    /* a star, its centre first and last, and a 1 alone */
+    diagnose(REAL "5 5 4\n2 1 1\n3 1 1\n4 1 1\n5 5 1\n", 3);
+    assert_has(o.out, "\"constraints\": 1");
+    diagnose(REAL "5 5 4\n1 1 1\n5 2 1\n5 3 1\n5 4 1\n", 3);
+    assert_has(o.out, "\"constraints\": 1");
+}
+
+/* H = diag(1 + i, 1 + 5 i), and rows of B' whose real parts alone sum to zero. */
+static void imaginary_parts(void **state) {
+    (void)state;
+    diagnose("%%MatrixMarket matrix coordinate complex symmetric\n"
+             "3 3 4\n1 1 1 1\n2 2 1 5\n3 1 1 0\n3 2 1 0\n",
+             0);
+    assert_has(o.out, "\"kind\": \"saddle-point\"");
+    assert_has(o.out, "H is diagonal, with moduli from 1.4 to 5.1");
+    diagnose("%%MatrixMarket matrix coordinate complex hermitian\n"
+             "6 6 14\n1 1 2 0\n2 1 1 0\n2 2 2 0\n3 3 2 0\n4 3 1 0\n4 4 2 0\n"
+             "5 1 0 1\n5 2 0 1\n5 3 0 1\n5 4 0 1\n6 1 0 1\n6 2 0 2\n6 3 0 3\n6 4 0 4\n",
+             0);
+    assert_has(o.out, "\"kind\": \"saddle-point\"");
+    assert_has(o.out, "\"gradient_share\": 0,");
+}
+
+/* diag(1, 2; 2, 1) and a 5, times numbers whose squares are no numbers: -1, 3 and 5 of them. */
+static void spectra_of_any_size(void **state) {
+    (void)state;
+    static const char *const powers[] = {"e-200", "", "e200"};
+    for (int k = 0; k < 3; k++) {
+        char text[256];
+        const char *p = powers[k];
+        snprintf(text, sizeof text, REAL "3 3 4\n1 1 1%s\n2 1 2%s\n2 2 1%s\n3 3 5%s\n", p, p, p, p);
+        diagnose(text, 0);
+        const char *at = strstr(o.out, "\"ritz\": [");
+        double value[3], weight[3];
+        assert_non_null(at);
+        assert_has(o.out, "\"exact\": true");
+        assert_int_equal(sscanf(at, "\"ritz\": [[%lf, %lf], [%lf, %lf], [%lf, %lf]]", &value[0],
+                                &weight[0], &value[1], &weight[1], &value[2], &weight[2]),
+                         6);
+        const double unit = strtod(k == 0 ? "1e-200" : k == 1 ? "1" : "1e200", NULL);
+        double sum = 0, product = 1;
+        for (int i = 0; i < 3; i++) sum += value[i] / unit, product *= value[i] / unit;
+        assert_true(fabs(sum - 7) < 1e-6 && fabs(product + 15) < 1e-6);
+    }
+}
+
 static void ranks(void **state) {
     (void)state;
     /* three rows that meet one column alone: structurally singular by two */
@@ -178,6 +239,9 @@ static void short_of_time(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup(saddle_points, empty_folder),
                                        cmocka_unit_test_setup(laplacians, empty_folder),
+                                       cmocka_unit_test_setup(nearly, empty_folder),
+                                       cmocka_unit_test_setup(imaginary_parts, empty_folder),
+                                       cmocka_unit_test_setup(spectra_of_any_size, empty_folder),
                                        cmocka_unit_test_setup(ranks, empty_folder),
                                        cmocka_unit_test_setup(other_types, empty_folder),
                                        cmocka_unit_test_setup(pages, empty_folder),
