@@ -116,8 +116,8 @@ static void learn_cost(mpk_factor *fac, const mpki_numeric_result *result) {
 
 /* Outer pivoting. For a new factor the analysis is of these values; later it is of older ones and
  * is given up sooner, since it may no longer fit (Sigma of an interior point method grows by ten
- * orders of magnitude), unless older values cost as much. It is then made anew from the present values, with the caller's options;
- * and if even that runs away and had no matching, with one. */
+ * orders of magnitude), unless older values cost as much. It is then made anew from the present
+ * values, with the caller's options; and if even that runs away and had no matching, with one. */
 static mpk_status factorize_by_stages(mpk_factor *fac, bool is_new, mpki_numeric_result *result,
                                       int *stages) {
     const bool free_to = fac->options.matching == MPK_AUTO && fac->options.static_shift == 0 &&

@@ -4,8 +4,8 @@
 /** Inside of mpk_factor: what all of its forms share. */
 #include "../analysis/analysis.h"
 #include "../core/lock.h"
-#include "deflate.h"
 #include "../problem/measure.h"
+#include "deflate.h"
 #include <metapack/factor.h>
 
 /** A part of L for pictures: it has `entries` in rows r0 .. r1-1 and columns c0 .. c1-1, numbered
@@ -26,8 +26,7 @@ typedef struct mpki_form {
     int64_t (*bytes)(const mpk_factor *fac);
     void (*free)(mpk_factor *fac);
     /** Take values from the memory of the factor's device, in the caller's order, for `factorize`;
-     *  they stay
-     *  there. lower [in] they are in the order of the analysis' ai. *taken [out] false:
+     *  they stay there. lower [in] they are in the order of the analysis' ai. *taken [out] false:
      *  take_values() has to, and the factor is as it was. Slot NULL: it always has to. MPK_OK |
      *  MPK_ERR_DEVICE. */
     mpk_status (*take)(mpk_factor *fac, const mpk_options *options, const void *ax, bool lower,
@@ -126,8 +125,8 @@ struct mpk_factor {
     mpk_certificate certificate;
 };
 
-/** A factor of an analysis, without values and numbers, on the engine that the options lead to. NULL:
- *  no memory for it; else mpki_failed() tells whether something is missing. */
+/** A factor of an analysis, without values and numbers, on the engine that the options lead to.
+ *  NULL: no memory for it; else mpki_failed() tells whether something is missing. */
 mpk_factor *mpki_factor_new(mpk_context *ctx, const char *stage, const mpk_analysis *an,
                             const mpk_options *options);
 

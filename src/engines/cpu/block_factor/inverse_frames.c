@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Approximate inverses by frames: patterns of blocks, and what is applied. */
 #include "inverse_frames.h"
+#include "engines/interface/largest.h"
 #include "sweeps.h"
 #include "tuning.h"
 
@@ -263,42 +264,23 @@ static mpk_status find_values(const making *k, mpki_isai_blocks *m) {
 
 /* ---- the largest blocks ---------------------------------------------------------------------- */
 
-typedef struct ranked {
-    double norm2;
-    int64_t block;
-} ranked;
-
-static int by_norm(const void *a, const void *b) {
-    const ranked *x = a, *y = b;
-    if (x->norm2 != y->norm2) return x->norm2 > y->norm2 ? -1 : 1;
-    return (x->block > y->block) - (x->block < y->block);
-}
-
 /* Columns over the limit keep the largest blocks that fit: a pattern. Returns how many columns. */
-static int64_t cut(const making *k, const mpki_isai_blocks *m, ranked *rank, mpki_sparse *s) {
+static int64_t cut(const making *k, const mpki_isai_blocks *m, mpki_ranked *rank, mpki_sparse *s) {
     const int32_t limit = k->bf->stages->options->isai_limit;
     int64_t over = 0;
     s->ptr[0] = 0;
     for (int32_t p = 0; p < k->m; p++) {
         const int64_t begin = m->ptr[p], count = m->ptr[p + 1] - begin;
-        int64_t room = (int64_t)limit - 1, kept = 0;
-        int32_t *to = s->index + s->ptr[p];
         const bool whole = entries_of(k, m->ptr, m->row, p) <= limit;
         for (int64_t b = 0; b < count; b++) {
-            rank[b].block = begin + b;
-            rank[b].norm2 =
-                whole ? 0 : MPKI_DISPATCH(k->bf->scalar, isai_frames_norm2)(m, begin + b);
+            const int32_t row = m->row[begin + b];
+            rank[b] = (mpki_ranked){0, row, rows_at(k, row)};
+            if (!whole)
+                rank[b].norm2 = MPKI_DISPATCH(k->bf->scalar, isai_frames_norm2)(m, begin + b);
         }
-        if (!whole) qsort(rank, (size_t)count, sizeof *rank, by_norm);
-        for (int64_t b = 0; b < count; b++) {
-            const int32_t row = m->row[rank[b].block];
-            if (rows_at(k, row) > room) continue;
-            room -= rows_at(k, row);
-            to[kept++] = row;
-        }
-        qsort(to, (size_t)kept, sizeof *to, ascending);
         if (!whole) over += rows_at(k, p);
-        s->ptr[p + 1] = s->ptr[p] + kept;
+        s->ptr[p + 1] =
+            s->ptr[p] + mpki_largest(count, rank, (int64_t)limit - 1, s->index + s->ptr[p]);
     }
     return over;
 }
@@ -307,7 +289,7 @@ static mpk_status keep_largest(const making *k, mpki_isai_blocks *m) {
     mpk_context *ctx = context_of(k);
     mpki_sparse s = {0};
     const int64_t blocks = m->ptr[k->m];
-    ranked *rank = MPKI_NEW(ctx, STAGE, blocks, ranked);
+    mpki_ranked *rank = MPKI_NEW(ctx, STAGE, blocks, mpki_ranked);
     s.ptr = MPKI_NEW(ctx, STAGE, (int64_t)k->m + 1, int64_t);
     s.index = MPKI_NEW(ctx, STAGE, blocks, int32_t);
     mpk_status status = mpki_failed(ctx);

@@ -3,6 +3,7 @@
  * and spread to the columns and rows that they stand for. What a limit does to them is decided on
  * the host. */
 #include "frames.h"
+#include "engines/interface/largest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -370,17 +371,6 @@ mpk_status mpki_isai_framing_invert(mpki_isai_job *job, mpki_isai_framing *f,
 
 /* ---- the largest blocks ---------------------------------------------------------------------- */
 
-typedef struct ranked {
-    double norm2;
-    int64_t block;
-} ranked;
-
-static int by_norm(const void *a, const void *b) {
-    const ranked *x = a, *y = b;
-    if (x->norm2 != y->norm2) return x->norm2 > y->norm2 ? -1 : 1;
-    return (x->block > y->block) - (x->block < y->block);
-}
-
 static double modulus2(mpk_scalar scalar, const void *val, int64_t k) {
     const double re = scalar == MPK_S   ? ((const float *)val)[k]
                       : scalar == MPK_D ? ((const double *)val)[k]
@@ -400,7 +390,7 @@ typedef struct values {
 } values;
 
 /* Columns over the limit keep the largest blocks that fit: a pattern. Returns how many columns. */
-static int64_t cut(const mpki_isai_framing *f, const pattern *s, const values *v, ranked *rank,
+static int64_t cut(const mpki_isai_framing *f, const pattern *s, const values *v, mpki_ranked *rank,
                    pattern *to) {
     const int32_t limit = f->stages->options->isai_limit;
     int64_t over = 0;
@@ -408,26 +398,18 @@ static int64_t cut(const mpki_isai_framing *f, const pattern *s, const values *v
     for (int32_t p = 0; p < f->m; p++) {
         const int64_t begin = s->ptr[p], count = s->ptr[p + 1] - begin;
         const bool whole = entries_of(f, s, p) <= limit;
-        int64_t room = (int64_t)limit - 1, kept = 0, at = 0;
-        int32_t *index = to->index + to->ptr[p];
+        int64_t at = 0;
         for (int64_t b = 0; b < count; b++) {
-            const int32_t rows = rows_at(f, s->index[begin + b]);
-            rank[b] = (ranked){0, begin + b};
+            const int32_t row = s->index[begin + b], rows = rows_at(f, row);
+            rank[b] = (mpki_ranked){0, row, rows};
             for (int32_t c = f->first[p]; c < f->first[p + 1] && !whole; c++)
                 for (int32_t r = 0; r < rows; r++)
                     rank[b].norm2 += modulus2(v->scalar, v->val, v->ptr[c] + at + r);
             at += rows;
         }
-        if (!whole) qsort(rank, (size_t)count, sizeof *rank, by_norm);
-        for (int64_t b = 0; b < count; b++) {
-            const int32_t row = s->index[rank[b].block];
-            if (rows_at(f, row) > room) continue;
-            room -= rows_at(f, row);
-            index[kept++] = row;
-        }
-        qsort(index, (size_t)kept, sizeof *index, ascending);
         if (!whole) over += rows_at(f, p);
-        to->ptr[p + 1] = to->ptr[p] + kept;
+        to->ptr[p + 1] =
+            to->ptr[p] + mpki_largest(count, rank, (int64_t)limit - 1, to->index + to->ptr[p]);
     }
     return over;
 }
@@ -441,7 +423,7 @@ mpk_status mpki_isai_framing_cut(mpki_isai_job *job, const mpki_isai_framing *f,
     int64_t over = 0;
     *again = false;
     if (o->isai_limit == 0 || o->isai_over != MPK_ISAI_LARGEST) return MPK_OK;
-    ranked *rank = MPKI_NEW(ctx, job->stage, blocks->entries, ranked);
+    mpki_ranked *rank = MPKI_NEW(ctx, job->stage, blocks->entries, mpki_ranked);
     int64_t *ptr = MPKI_NEW(ctx, job->stage, (int64_t)job->n + 1, int64_t);
     void *val = mpki_alloc(ctx, job->stage, m->entries, (size_t)size);
     mpk_status status = mpki_failed(ctx);
