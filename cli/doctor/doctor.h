@@ -269,6 +269,10 @@ void doctor_no_time(doctor *d, const char *format, ...) __attribute__((format(pr
 
 void doctor_say(doctor_findings *f, doctor_section section, doctor_severity severity,
                 const char *key, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/** Is A its own adjoint, so that its eigenvalues are real and have signs? */
+static inline bool doctor_is_hermitian(const mpk_problem_view *a) {
+    return a->symmetry == MPK_HERMITIAN || (a->symmetry == MPK_SYMMETRIC && a->scalar < MPK_C);
+}
 /** Is there a factor whose signs count eigenvalues? */
 bool doctor_has_inertia(const doctor_facts *facts);
 /** What it is: the kind, and the first section. */

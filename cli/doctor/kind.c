@@ -34,9 +34,7 @@ static void name(doctor_findings *f, const char *kind, const char *format, ...) 
 
 bool doctor_has_inertia(const doctor_facts *d) {
     const doctor_work *w = &d->work;
-    const bool real =
-        d->a.symmetry == MPK_HERMITIAN || (d->a.symmetry == MPK_SYMMETRIC && d->a.scalar < MPK_C);
-    return real && w->have_factor && w->direct && !mpk_failed(w->status);
+    return doctor_is_hermitian(&d->a) && w->have_factor && w->direct && !mpk_failed(w->status);
 }
 
 /* ---- is it a saddle point? ------------------------------------------------------------------- */

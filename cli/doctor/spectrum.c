@@ -167,8 +167,7 @@ mpk_status doctor_spectrum_find(doctor *d) {
     doctor_spectrum *s = &d->facts.spectrum;
     const bool complex = f->a.scalar == MPK_C || f->a.scalar == MPK_Z;
     const size_t n = (size_t)f->a.n, length = n * (complex ? 2 : 1);
-    if (f->a.symmetry == MPK_GENERAL || (complex && f->a.symmetry == MPK_SYMMETRIC)) return MPK_OK;
-    if (f->look.nonzeros == 0) return MPK_OK;
+    if (!doctor_is_hermitian(&f->a) || f->look.nonzeros == 0) return MPK_OK;
     const int steps = affordable(d, length);
     if (steps == 0 && 9 * (double)length > MOST_NUMBERS) {
         doctor_leave_out(d, "the estimate of the spectrum, whose vectors are too long to be kept");

@@ -60,14 +60,9 @@ static mpk_status solve_auto(doctor *d, const void *known, const void *b, void *
 
 /* ---- what the factor knows ------------------------------------------------------------------- */
 
-static bool has_inertia(const doctor *d) {
-    const mpk_problem_view *a = &d->facts.a;
-    return a->symmetry == MPK_HERMITIAN || (a->symmetry == MPK_SYMMETRIC && a->scalar < MPK_C);
-}
-
 static mpk_status certify(doctor *d) {
     doctor_work *w = &d->facts.work;
-    if (!w->have_factor || !w->direct || !has_inertia(d)) return MPK_OK;
+    if (!w->have_factor || !w->direct || !doctor_is_hermitian(&d->facts.a)) return MPK_OK;
     if (!doctor_has_time(d, 20 * w->solve_s)) {
         doctor_no_time(d, "the certificate of the inertia");
         return MPK_OK;
