@@ -39,7 +39,6 @@ static double compare(int32_t n, const double *scale, int exponent, const T *d, 
  * solves blow it up, since zero pivots are not all of the kernel's rounding. From the x of quality
  * *q, which is left where none is better. Returns how many steps were taken. */
 static int refine_deflated(mpki_solve_work *work, double accuracy, T *x, mpki_quality *q) {
-    enum { STEPS = 4 };
     const mpki_system *s = &work->system;
     const mpk_factor *fac = work->m.fac;
     const int32_t n = s->a.n;
@@ -49,7 +48,8 @@ static int refine_deflated(mpki_solve_work *work, double accuracy, T *x, mpki_qu
     if (!work->kernel->whole && mpk_failed(mpki_basis_make(work, true, work->kernel))) return 0;
     if (work->kernel->count == 0) return 0;
     *q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
-    while (!(q->componentwise <= 0.1 * accuracy) && isfinite(q->componentwise) && step < STEPS) {
+    while (!(q->componentwise <= MPKI_DEFLATED_ENOUGH * accuracy) && isfinite(q->componentwise) &&
+           step < MPKI_DEFLATED_STEPS) {
         const mpki_quality kept = *q;
         memcpy(best, x, (size_t)n * sizeof(T));
         FN(deflate)(n, fac->scale, symmetric, work->kernel, work->r);
