@@ -92,35 +92,87 @@ static mpk_status iterate_column(const mpki_columns *c, int32_t r, mpki_solve_wo
     return MPK_OK;
 }
 
-static mpk_status refine_columns(const mpki_columns *c, mpki_solve_work *work, double accuracy,
-                                 mpki_found *found) {
+/* What several right-hand sides need of their own. */
+typedef struct vectors {
+    int32_t most; /* that are refined together */
+    char *memory; /* most x n each: solutions, residuals with one more, */
+    double *w;    /* |A| |x| + |b|; NULL: of one, with those of the work space */
+} vectors;
+
+static mpk_status make_vectors(const mpki_columns *c, vectors *v) {
+    const int64_t n = c->fac->an->n;
+    const size_t size = mpk_scalar_size(c->fac->an->scalar);
+    *v = (vectors){.most = c->nrhs < MPKI_REFINED_TOGETHER ? c->nrhs : MPKI_REFINED_TOGETHER};
+    if (c->fac->narrow || c->nrhs == 1) v->most = 1;
+    if (c->fac->narrow || c->nrhs == 1) return MPK_OK;
+    v->memory = mpki_alloc(c->ctx, STAGE, n * (2 * v->most + 1), size);
+    v->w = MPKI_NEW(c->ctx, STAGE, n * v->most, double);
+    return mpki_failed(c->ctx);
+}
+
+/* Refined and judged: `count` of them from column r on. */
+static mpk_status refine_some(const mpki_columns *c, int32_t r, int32_t count, const vectors *v,
+                              mpki_solve_work *work, double accuracy, mpki_found *found) {
     mpk_solve_info *info = &found->info;
     mpki_verdict *verdict = &found->verdict;
     const mpk_analysis *an = c->fac->an;
-    const size_t size = mpk_scalar_size(an->scalar);
-    for (int32_t r = 0; an->n > 0 && r < c->nrhs; r++) {
-        memcpy(work->b, c->b + (size_t)(r * c->ldb) * size, (size_t)an->n * size);
-        void *x = c->x + (size_t)(r * c->ldx) * size;
-        const mpk_solve_info before = *info;
+    const int64_t size = (int64_t)mpk_scalar_size(an->scalar), bytes = an->n * size;
+    const mpk_solve_info before = *info;
+    mpki_refine_column column[MPKI_REFINED_TOGETHER];
+    const bool alone = !v->memory;
+    for (int32_t k = 0; k < count; k++) {
+        char *const x = c->x + (r + k) * c->ldx * size;
+        const char *const b = c->b + (r + k) * c->ldb * size;
+        column[k] = (mpki_refine_column){.b = b,
+                                         .x = x,
+                                         .best = alone ? work->x : v->memory + k * bytes,
+                                         .w = alone ? work->w : v->w + k * (int64_t)an->n};
+        memcpy(work->b, b, (size_t)bytes);
         if (!MPKI_DISPATCH(an->scalar, column_finite)(an->n, x)) solve_shifted(c, work, x);
-        if (!MPKI_DISPATCH(an->scalar, refine)(work, steps_of(c), accuracy, x, info))
-            return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, c->first + r, "solution %d overflows",
-                              c->first + r + 1);
-        if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
+    }
+    bool finite = true;
+    if (alone)
+        finite = MPKI_DISPATCH(an->scalar, refine)(work, steps_of(c), accuracy, column->x, info);
+    else
+        MPKI_DISPATCH(an->scalar, refine_together)
+    (work, steps_of(c), accuracy, count, true, column, v->memory + v->most * bytes, info);
+    if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
+    for (int32_t k = 0; k < count; k++) {
+        const mpki_refine_column *y = &column[k];
+        if (!alone) {
+            work->last = y->q, work->correction = y->correction;
+            finite = MPKI_DISPATCH(an->scalar, column_finite)(an->n, y->x);
+        }
+        if (!finite)
+            return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, c->first + r + k,
+                              "solution %d overflows", c->first + r + k + 1);
         if (c->fac->narrow && !(work->last.componentwise <= accuracy) &&
-            mpk_failed(iterate_column(c, r, work, accuracy, x, &before, info)))
+            mpk_failed(iterate_column(c, r, work, accuracy, y->x, &before, info)))
             return mpki_failed(c->ctx);
-        const int said = work->kernel ? in_range(work, work->b, work->w) : 0;
+        const int said = work->kernel ? in_range(work, y->b, y->w) : 0;
         const bool others = verdict->solved;
         verdict->solved = true;
-        const mpk_status status = mpki_judge(c->ctx, c->fac, work, accuracy, x, verdict);
+        const mpk_status status = mpki_judge(c->ctx, c->fac, work, accuracy, y->x, verdict);
         if (mpk_failed(status)) return status;
-        if (work->kernel) tell_consistent(said, verdict->solved, c->first + r == 0, info);
+        if (work->kernel) tell_consistent(said, verdict->solved, c->first + r + k == 0, info);
         verdict->solved &= others;
-        if (mpki_progress(c->ctx, STAGE, (double)(c->first + r + 1) / c->all))
+        if (mpki_progress(c->ctx, STAGE, (double)(c->first + r + k + 1) / c->all))
             return mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
     return MPK_OK;
+}
+
+static mpk_status refine_columns(const mpki_columns *c, mpki_solve_work *work, double accuracy,
+                                 mpki_found *found) {
+    vectors v;
+    if (c->fac->an->n == 0 || c->nrhs == 0) return MPK_OK;
+    mpk_status status = make_vectors(c, &v);
+    for (int32_t r = 0; r < c->nrhs && !mpk_failed(status); r += v.most)
+        status = refine_some(c, r, c->nrhs - r < v.most ? c->nrhs - r : v.most, &v, work, accuracy,
+                             found);
+    mpki_release(c->ctx, v.memory);
+    mpki_release(c->ctx, v.w);
+    return status;
 }
 
 mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found) {
