@@ -66,6 +66,7 @@ static void sides(const dense *m, mpk_scalar scalar, int odd, char *b) {
             double complex sum = 0;
             for (int j = 0; j < N; j++) sum += dense_get(m, i, j) * ((j * 7 + c) % 5 - 1.5);
             if (c >= odd && i % LONG == c % 3) sum += 1e4;
+            if (c == 1) sum = 0; /* nothing is to be done, and others are not held up */
             scalar_store(scalar, b, c * LD + i, sum);
         }
 }
