@@ -225,6 +225,12 @@ template <class T, int N> constexpr int grid_blocks() {
     return bytes > 448 ? 2 : bytes > 288 ? 3 : bytes > 144 ? 4 : 6;
 }
 
+/** Orders that are quicker so than a row a lane (bench/results/batch-variants.md, "Shapes"):
+ *  kernels for 20, 24 and 28. */
+template <class T> constexpr bool on_grid(int pivoting, int n) {
+    return sizeof(T) == 16 && pivoting <= 2 && n > 16 && n <= 28;
+}
+
 /** LDU of a matrix a warp; PIVOTING: 0 none and static, 2 partial. By all lanes of the matrix;
  *  contains their barrier. */
 template <class T, int N, int PIVOTING, int BLOCKS>

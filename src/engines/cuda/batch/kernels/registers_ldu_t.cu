@@ -51,8 +51,8 @@ mpki_emitted FN(cuda_registers_ldu)(int pivoting, int n) {
     return (void)pivoting, (void)n, (mpki_emitted)NULL;
 #else
     mpki_emitted (*const few[])(int) = {of_few<1>, of_few<2>, of_few<3>, of_few<4>};
-    if constexpr (sizeof(T) == 16) /* above 16 rows leave too many lanes idle */
-        if (pivoting <= 2 && n > 16 && n <= 28)
+    if constexpr (on_grid<T>(2, 20))
+        if (on_grid<T>(pivoting, n))
             return n <= 20   ? of_grid<20>(pivoting)
                    : n <= 24 ? of_grid<24>(pivoting)
                              : of_grid<28>(pivoting);
