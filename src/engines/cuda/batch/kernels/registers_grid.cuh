@@ -261,11 +261,12 @@ __global__ void __launch_bounds__(TILE_BLOCK, BLOCKS) grid_ldu_kernel(const part
     const int how = e.bad ? 3 : e.broken ? 2 : e.zero > 0 ? 1 : 0;
     const bool none = how > 1;
     if (e.lane == 0) job.report(b, how, none ? 0 : n - e.zero, 0, none ? 0 : e.zero);
-    if (PIVOTING < 2 || !piv) return;
+    if (PIVOTING == 2 && piv) {
 #pragma unroll
-    for (int i = 0; i < matrix::ROWS; ++i)
-        if (e.h == 0 && e.row(i) < n) piv[none ? e.row(i) : e.place(i)] = e.row(i);
-    if (e.lane < n) piv[job.most + e.lane] = e.lane;
+        for (int i = 0; i < matrix::ROWS; ++i)
+            if (e.h == 0 && e.row(i) < n) piv[none ? e.row(i) : e.place(i)] = e.row(i);
+        if (e.lane < n) piv[job.most + e.lane] = e.lane;
+    }
 }
 
 } // namespace mpki
