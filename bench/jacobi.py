@@ -312,16 +312,16 @@ def both_exponents(row):
     return " ".join("exact" if v == 0 else f"{math.log10(v):.1f}" if v < 1e299 else "†" for v in (row["normwise"], row["relative_residual"]))
 
 
-def linear_rows(options, base, rounds, decades, words, prefix, epsilons):
+def linear_rows(options, base, rounds, decades, words, prefix, epsilons, seeds=SEEDS):
     """For each seed {epsilon, or None of the level-scheduled one: row}."""
     source = find(options, f"lp-published {base} scaling={rounds} decades={decades}")
     more = "," + GMRES + ("," + words if words else "") + (",device=cuda" if options.device == "cuda" else "")
     kinds = list(epsilons) + ([] if words.startswith(("sweeps", "jacobi")) else [None])
     named = {(s, e): prefix + case(source, words_of(settings(epsilon=e) if e else settings("ildlt", stages=3)) + more + f",seed={s}")
-             for s in SEEDS for e in kinds}
+             for s in seeds for e in kinds}
     started = ["generate nlpkkt 5 device=cuda"] if options.device == "cuda" else []
     got = in_process(options, started + list(named.values()), options.threads, 0, 900)
-    return [{e: got.get(named[s, e], {}) for e in kinds} for s in SEEDS]
+    return [{e: got.get(named[s, e], {}) for e in kinds} for s in seeds]
 
 
 def linear(options):
