@@ -22,7 +22,7 @@ struct mpki_offload_solves {
     void **vector[MPKI_VECTORS]; /* by frame */
     void *unit;
     void *sent[MPKI_SENT], **sent_to; /* while pivots are sent: some of them, and where they go */
-    void **to, **a, **b, **units; /* lists of all steps */
+    void **to, **a, **b, **units;     /* lists of all steps */
     int64_t *first;
     mpki_sweep_step *step;
     int64_t tos, items, firsts, steps;

@@ -345,9 +345,9 @@ static void test_host_memory(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),   cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_failures),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_answers),    cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_elsewhere),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_failures),   cmocka_unit_test(test_memory),
         cmocka_unit_test(test_host_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
