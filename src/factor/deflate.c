@@ -115,7 +115,11 @@ static mpk_status probe(mpki_solve_work *work, mpki_basis *basis) {
 /* ---- from one solve to the next -------------------------------------------------------------- */
 
 int64_t mpki_kept_basis_bytes(const mpk_factor *fac) {
-    return fac->basis.count * fac->an->n * (int64_t)mpk_scalar_size(fac->an->scalar);
+    mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* a lock is no part of it */
+    if (mpki_lock_take(&own->bringing)) own->basis = (mpki_kept_basis){0}; /* half written */
+    const int64_t vectors = own->basis.made ? own->basis.count + 1 : 0; /* as they are allocated */
+    mpki_lock_give(&own->bringing);
+    return vectors * fac->an->n * (int64_t)mpk_scalar_size(fac->an->scalar);
 }
 
 void mpki_kept_basis_drop(mpk_factor *fac) {

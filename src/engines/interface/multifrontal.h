@@ -178,6 +178,9 @@ typedef struct mpki_direct_engine {
                             mpki_numeric_result *result);
     /** Bytes that the numbers take. */
     int64_t (*bytes)(const mpki_direct *f);
+    /** Bytes beside them that solves have left for later ones; NULL: they leave none. By any
+     *  thread. */
+    int64_t (*beside)(const mpki_direct *f);
     /** MPK_GET_PERM, _D or _LOGDET as mpk_get() gives them, to host memory. */
     mpk_status (*get)(const mpki_direct *f, mpk_quantity what, void *out);
 

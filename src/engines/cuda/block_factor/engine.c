@@ -270,6 +270,14 @@ static mpk_status solver_make(mpk_context *ctx, const mpki_blocks *f, int thread
     return status;
 }
 
+static int64_t beside(const mpki_blocks *f) {
+    int32_t takes;
+    mpki_block_solver *s = mpki_cuda_sweeps_kept(&((mpki_blocks *)(uintptr_t)f)->solver, 1, &takes);
+    const int64_t bytes = s ? mpki_cuda_sweeps_summary(s).bytes : 0;
+    if (s) mpki_cuda_sweeps_free(f->ctx, &s);
+    return bytes;
+}
+
 const mpki_block_engine mpki_cuda_blocks = {
     .widest = MPKI_STORE_ROWS,
     .plan_free = plan_free,
@@ -282,6 +290,7 @@ const mpki_block_engine mpki_cuda_blocks = {
     .invert = invert,
     .settle = settle,
     .entries = entries,
+    .beside = beside,
     .solver_make = solver_make,
     .solver_free = mpki_cuda_sweeps_free,
     .apply = mpki_cuda_sweeps_apply,

@@ -7,7 +7,9 @@
 #include "engines/cuda/module/engine.h"
 #include "engines/cuda/multifrontal/state.h"
 
+#include "factor/factor.h"
 #include "solve/plan.h"
+#include <dlfcn.h>
 #include <metapack/metapack.h>
 
 enum { CYCLES = 5, LONG = 12, N = CYCLES * LONG, SIDES = MPKI_REFINE_TOGETHER + 6, LD = N + 3 };
@@ -201,6 +203,54 @@ static void test_vectors(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+typedef void memory_fn(int64_t *held, int64_t *refused);
+
+/* What the host module says is in use. */
+static int64_t held_there(void) {
+    int64_t held = 0, refused = 0;
+#ifdef METAPACK_CUDA_HOST
+    memory_fn *asked = NULL;
+    void *module = dlopen(METAPACK_CUDA_HOST, RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(module);
+    *(void **)&asked = dlsym(module, "host_device_memory");
+    asked(&held, &refused);
+    dlclose(module);
+#endif
+    return held;
+}
+
+/* What solves leave on the device for later ones is counted, with the kernel, and most of it is
+ * given back when it has not been wanted for some time. */
+static void test_bytes(void **unused) {
+    (void)unused;
+    if (device_is_real()) return;
+    char *b = calloc(LD * SIDES, 16), *x = calloc(LD * SIDES, 16);
+    assert_true(b && x);
+    dense m = cycles(MPK_D, MPK_SYMMETRIC);
+    system_ s;
+    mpk_factor_info before, after;
+    open_system(&s, &m, true);
+    sides(&m, MPK_D, SIDES, b);
+    mpk_factor_info_get(s.fac, &before);
+    const int64_t held = held_there(), most[] = {SIDES, 1};
+    int64_t many = 0;
+    for (int k = 0; k < 2; k++) {
+        for (int turn = 0; turn < (k ? 20 : 1); turn++)
+            assert_int_equal(mpk_solve(s.ctx, s.fac, (int32_t)most[k], b, LD, x, LD, &s.o, NULL),
+                             MPK_SINGULAR);
+        mpk_factor_info_get(s.fac, &after);
+        const int64_t kernel = s.fac->basis.made ? (s.fac->basis.count + 1) * N * 8 : 0;
+        assert_true(kernel > 0);
+        assert_int_equal(after.bytes - before.bytes, held_there() - held + kernel);
+        if (k == 0) many = after.bytes - before.bytes;
+    }
+    assert_true(after.bytes - before.bytes < many / 2);
+    assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.fac), MPK_SINGULAR);
+    assert_false(s.fac->basis.made);
+    close_system(&s);
+    free(m.a), free(b), free(x);
+}
+
 /* A flow whose kernel is both translations: plain refinement stays at 7e-12, what is without the
  * kernel's vectors does not. Vectors lie there, b is x; and new values have other vectors. */
 static void test_stokes(void **unused) {
@@ -245,7 +295,7 @@ static void test_stokes(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_the_processor),
-                                       cmocka_unit_test(test_vectors),
+                                       cmocka_unit_test(test_vectors), cmocka_unit_test(test_bytes),
                                        cmocka_unit_test(test_stokes)};
     return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -73,7 +73,8 @@ typedef struct loop {
     const mpki_cuda_refine_kind *kernels;
     int64_t vector; /* bytes */
     const char *b;
-    char *x;
+    char *kept_b;           /* b is a copy of the caller's there; or NULL */
+    char *x, *best;         /* x before the last step, n each, where that was no better */
     int64_t b_step, x_step; /* bytes from one to the next */
     double tiny;
     column column[MPKI_REFINE_TOGETHER];
@@ -102,8 +103,8 @@ static bool queue_places(const loop *l, const mpki_cuda_refine *a, const int8_t 
         c.number[k] = (int8_t)l->number[places[k]];
     }
     return did(l->ctx, l->f,
-               l->kernels->measure(l->f->device->cuda, a, &c, l->tiny, step, deep, z->x, l->x, l->b,
-                                   z->r));
+               l->kernels->measure(l->f->device->cuda, a, &c, l->tiny, step, deep, l->best, l->x,
+                                   l->b, z->r));
 }
 
 /* Likewise in place k alone; `a` is that place's. */
@@ -183,7 +184,7 @@ static measured after_half_copies(loop *l, const column *before) {
     const column tried = l->column[0];
     if (tried.reached.componentwise < omega) return MEASURED;
     l->column[0] = *before;
-    if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->x, x_of(l, 0))))
+    if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->best, x_of(l, 0))))
         return DEVICE_FAILED;
     const measured good = measure(l, 0);
     l->column[0].iterations = tried.iterations;
@@ -255,7 +256,8 @@ static bool sift(loop *l, double accuracy, const column *before) {
                 const column tried = *q;
                 *q = before[c], q->iterations = tried.iterations;
                 q->reached.correction = tried.reached.correction;
-                if (!did(l->ctx, l->f, l->kernels->move(cuda, n, z->x + c * l->vector, x_of(l, c))))
+                if (!did(l->ctx, l->f,
+                         l->kernels->move(cuda, n, l->best + c * l->vector, x_of(l, c))))
                     return false;
                 continue;
             }
@@ -373,19 +375,34 @@ static bool apart(const loop *l, int32_t nrhs, const char *b, int64_t step) {
     return first + (uintptr_t)all <= x || x + (uintptr_t)all_x <= first;
 }
 
-/* The caller's columns stay where they are, or go to z->b; and x from the device to the caller.
- * Returns false: the device failed. */
+/* Where all columns lie while they are refined: the caller's stay where they are, if they can. Returns
+ * false: there is no memory for those that cannot. */
+static bool find_places(loop *l, int32_t nrhs, const char *b, int64_t b_step, char *x,
+                        int64_t x_step) {
+    const mpki_device *d = l->f->device;
+    const bool x_away = d->table->is_device(d->cuda, x);
+    l->x = x_away ? x : mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_X);
+    l->x_step = x_away ? x_step : l->vector;
+    l->best = mpki_cuda_direct_lend(l->s, nrhs);
+    if (!l->best) l->best = mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_BEST);
+    if (!l->x || !l->best) return false;
+    const bool stays = d->table->is_device(d->cuda, b) && apart(l, nrhs, b, b_step);
+    l->b = stays ? b : mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_B);
+    l->b_step = stays ? b_step : l->vector;
+    l->kept_b = stays ? NULL : l->z->extra[MPKI_CUDA_EXTRA_B];
+    return l->b;
+}
+
+/* The caller's b to its place, and x from the device to the caller. Returns false: the device
+ * failed. */
 static bool bring_b(loop *l, int32_t nrhs, const char *b, int64_t step) {
-    mpki_cuda *cuda = l->f->device->cuda;
-    const bool away = l->f->device->table->is_device(cuda, b);
-    l->b = b, l->b_step = step;
-    if (away && apart(l, nrhs, b, step)) return true;
-    l->b = l->z->b, l->b_step = l->vector;
-    for (int32_t c = 0; c < nrhs; c++) {
-        char *to = l->z->b + c * l->vector;
+    const mpki_device *d = l->f->device;
+    const bool away = d->table->is_device(d->cuda, b);
+    for (int32_t c = 0; l->kept_b && c < nrhs; c++) {
+        char *to = l->kept_b + c * l->vector;
         if (!did(l->ctx, l->f,
-                 away ? l->kernels->move(cuda, l->f->tree.n, b + c * step, to)
-                      : l->f->device->table->direct->copy(cuda, to, b + c * step, l->vector, 1)))
+                 away ? l->kernels->move(d->cuda, l->f->tree.n, b + c * step, to)
+                      : d->table->direct->copy(d->cuda, to, b + c * step, l->vector, 1)))
             return false;
     }
     return true;
@@ -402,7 +419,7 @@ static bool take_x(const loop *l, int32_t nrhs, char *x, int64_t step) {
 static bool put_back(const loop *l, int32_t nrhs) {
     for (int32_t c = 0; c < nrhs; c++)
         if (!did(l->ctx, l->f,
-                 l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->b + c * l->vector,
+                 l->kernels->move(l->f->device->cuda, l->f->tree.n, l->kept_b + c * l->vector,
                                   x_of(l, c))))
             return false;
     return true;
@@ -436,15 +453,14 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     l.kernels = to->refine[f->tree.scalar];
     l.z = mpki_cuda_refining_take(f, nrhs);
     if (!l.z) return MPK_OK;
-    if (wish->kernel && !mpki_cuda_nulls_make(f, l.z->columns, &l.z->nulls)) { /* no memory */
+    if (!find_places(&l, nrhs, b, ldb * size, x, ldx * size) ||
+        (wish->kernel && !mpki_cuda_nulls_make(f, l.z->columns, &l.z->nulls))) { /* no memory */
         mpki_cuda_refining_keep(f, l.z);
         return MPK_OK;
     }
     l.z->nulls.on.v = NULL; /* nothing is known of what was asked for before */
     l.z->a.by_rows = wish->each != NULL;
     l.z->a.w = wish->kernel ? l.z->nulls.w : NULL;
-    l.x = x_away ? x : l.z->y;
-    l.x_step = x_away ? ldx * size : l.vector;
     l.tiny = 1000.0 * n * (is_single(f) ? 0x1p-24 : 0x1p-53);
     l.active = nrhs;
     for (int32_t c = 0; c < nrhs; c++) l.number[c] = c, l.column[c].most = wish->steps;
