@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* complex METHOD PIVOTING SYMMETRY TYPE N...: processor time of complex factorizations by mpk_batch_*, nanoseconds of a matrix, the least of
- * seven runs over 4096 random matrices; bench/borg_complex.py runs it with two builds by turns. The numbers are those of
- * metapack/batch.h and types.h. LLᴴ: n is added to diagonals. */
+/* complex METHOD PIVOTING SYMMETRY TYPE N...: processor time of complex factorizations by
+ * mpk_batch_*, nanoseconds of a matrix, the least of seven runs over 4096 random matrices;
+ * bench/borg_complex.py runs it with two builds by turns. The numbers are those of
+ * metapack/batch.h and types.h. LLT: 2 n is added to diagonals. */
 #include <metapack/metapack.h>
 #include <stdio.h>
 #include <stdlib.h>

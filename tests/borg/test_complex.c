@@ -183,7 +183,11 @@ static double residual(const variant *v, const double complex *a, const double c
     }
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j)
-            u[i][j] = lu ? i == j ? 1 : i < j ? f[j * n + i] : 0 : v->hermitian ? conj(l[j][i]) : l[j][i];
+            u[i][j] = lu             ? i == j  ? 1
+                                       : i < j ? f[j * n + i]
+                                               : 0
+                      : v->hermitian ? conj(l[j][i])
+                                     : l[j][i];
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < n; ++j) {
             const int p = row[i], q = col[j];
@@ -200,9 +204,9 @@ static double residual(const variant *v, const double complex *a, const double c
  * pivots are looked for, give these again; inertias of Hermitian ones are those of their D. */
 static void test_factors(void **state) {
     (void)state;
-    static const char *const kernels[] = {"llt",       "llt_complete",  "ldlt",        "ldlt_partial",
-                                          "ldlt_rook", "ldlt_complete", "ldu_partial", "ldu_rook",
-                                          "ldu_complete"};
+    static const char *const kernels[] = {"llt",          "llt_complete", "ldlt",
+                                          "ldlt_partial", "ldlt_rook",    "ldlt_complete",
+                                          "ldu_partial",  "ldu_rook",     "ldu_complete"};
     double complex a[MATRICES * 64], f[MATRICES * 64];
     int32_t piv[MATRICES * 16], info[MATRICES * 4];
     for (size_t c = 0; c < 8 * sizeof kernels / sizeof *kernels; ++c) {
@@ -224,7 +228,8 @@ static void test_factors(void **state) {
         }
         borg_options o;
         if (!compile_variant(&v, &o, borg_backend_find("avx512"), "k")) continue;
-        borg_arg args[6] = {{.data = f, .count = 2 * MATRICES * n * n}, {.bits = (uint64_t)n},
+        borg_arg args[6] = {{.data = f, .count = 2 * MATRICES * n * n},
+                            {.bits = (uint64_t)n},
                             {.bits = (uint64_t)(n * n)}};
         int at = 3;
         if (pivoted) args[at++] = (borg_arg){.data = piv, .count = MATRICES * 16};
@@ -274,7 +279,7 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_absolute),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_absolute),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_emitted),
         cmocka_unit_test(test_factors), cmocka_unit_test(test_pivoted)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,6 +159,7 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_packages),
-                                       cmocka_unit_test(test_looks), cmocka_unit_test(test_repeat), cmocka_unit_test(test_none)};
+                                       cmocka_unit_test(test_looks), cmocka_unit_test(test_repeat),
+                                       cmocka_unit_test(test_none)};
     return cmocka_run_group_tests(tests, begin, end);
 }
