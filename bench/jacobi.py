@@ -335,15 +335,16 @@ def linear(options):
         for prefix, what in (("", "A"), ("preprocessed ", "S A S")):
             if name == "map06" and not prefix:
                 continue  # minutes
-            for rounds in ROUNDS:
-                rows = linear_rows(options, base, rounds, 6, "", prefix, epsilons)
+            for rounds, words in [(r, w) for w in (["", "ordering=amd"] if name == "map06" else [""]) for r in ROUNDS]:
+                rows = [linear_rows(options, base, rounds, 6, words, prefix, epsilons, [seed])[0] for seed in SEEDS]
                 everything += [dict(r, epsilon=e) for row in rows for e, r in row.items()]
                 best = [min((e for e in epsilons if "relative_residual" in row[e]), key=lambda e: row[e]["relative_residual"], default=epsilons[0])
                         for row in rows]
                 cells = ["; ".join(both_exponents(row[0.1]) for row in rows),
                          "; ".join(f"{both_exponents(row[e])} ({e:g})" for row, e in zip(rows, best)),
                          "; ".join(both_exponents(row[None]) for row in rows), f"{p[0]} {p[1]}", f"{p[2]} {p[3]}"]
-                lines.append(f"| {name} | {base.split('/')[-1]} | {rounds} | {what} | " + " | ".join(cells) + " |")
+                title = base.split("/")[-1] + (f", `{words}`" if words else "")
+                lines.append(f"| {name} | {title} | {rounds} | {what} | " + " | ".join(cells) + " |")
                 print(lines[-1], flush=True)
     if cpu and fnmatch.fnmatch("lp_kkt/bab5_it05", options.only):
         lines += ["", "What it depends on: bab5, S A S, 4 rounds, seeds 1, 2, 3, where the row does not say otherwise.", "",

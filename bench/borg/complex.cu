@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Times one of borgc's complex factorizations, KERNEL_FILE, on a GPU: R, ORDER, THREADS, GROUPS as
- * borgc says at the kernel ("borg-launch"), LISTS of pivots, 0: none. Of 20 000 random matrices, n added to
- * the diagonal of half of them: nanoseconds of a matrix, the least of nine launches. Failures: exit 1. */
+ * borgc says at the kernel ("borg-launch"), LISTS of pivots, 0: none. Of 20 000 random matrices,
+ * 2 n added to the diagonal of half of them (without pivots: of all): nanoseconds of a matrix, the
+ * least of nine launches. Failures: exit 1. */
 #include KERNEL_FILE
 #include <cstdio>
 #include <cstdlib>

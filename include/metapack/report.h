@@ -64,7 +64,8 @@ typedef struct mpk_run {
     mpk_selected_info selected;
     int64_t minimum_norm; /**< 1: of all x with the least residual the shortest was found */
     int64_t loaded; /**< from a file: 1 the analysis, 2 the factor, too; their times are of that */
-    int64_t energy_factorizations, energy_solves; /**< runs that energy is the mean of; 0: of the one
+    int64_t energy_factorizations,
+        energy_solves; /**< runs that energy is the mean of; 0: of the one
                                                        that is told of here */
 } mpk_run;
 

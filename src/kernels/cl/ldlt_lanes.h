@@ -245,10 +245,10 @@ static void eliminate(T u[N * N], T c[N], int k, bool two, bool second, bool goo
     T g1 = second || !good ? (T)0 : scaled(across(f), h);
     T g2 = second || !good ? (T)0 : scaled(f, h);
     check[0] += p1 * (T)0 + (two ? d21 + d2 : (T)0) * (T)0;
-    counts[0] += second || !good ? 0
-                 : two           ? REAL_OF(det) < 0       ? 1
-                                   : REAL_OF(p1 + d2) > 0 ? 2
-                                                          : 0
+    counts[0] += second || !good   ? 0
+                 : two             ? REAL_OF(det) < 0       ? 1
+                                     : REAL_OF(p1 + d2) > 0 ? 2
+                                                            : 0
                  : REAL_OF(p1) > 0 ? 1
                                    : 0;
     counts[1] += second || good ? 0 : 1;

@@ -2,15 +2,15 @@
 #ifndef REAL_H
 #define REAL_H
 /* What each kernel has. -D WG_SIZE=n: the order N, with a work-item for each row. -D SINGLE: float
- * instead of double. -D COMPLEX: T is complex, R its parts, SIZE_OF a number's size; with -D HERMITIAN
- * matrices are Hermitian, else symmetric. -D STORED_SINGLE: double, of matrices of float, if the
- * kernel is written for that (S: what is stored). -D ORDER=n: WG_SIZE work-items share the rows of a matrix of order n,
- * if the kernel is written for that (HAS_ORDER, defined before this: the numbers of work-items that
- * it takes). -D ANY_ORDER: the order is the kernel's last parameter n, one of N - 7 ... N, if the
- * kernel is written for that (HAS_ANY_ORDER, defined before this). -D INTERLEAVED:
- * entry (i, j) of WG_PACK matrices, one in each lane, lies side by side, at ((j N + i) WG_PACK +
- * lane), number q of their pivots at (q WG_PACK + lane), if the kernel is written for that. LANES:
- * numbers in a vector register, 0 where there are none. */
+ * instead of double. -D COMPLEX: T is complex, R its parts, SIZE_OF a number's size; with -D
+ * HERMITIAN matrices are Hermitian, else symmetric. -D STORED_SINGLE: double, of matrices of float,
+ * if the kernel is written for that (S: what is stored). -D ORDER=n: WG_SIZE work-items share the
+ * rows of a matrix of order n, if the kernel is written for that (HAS_ORDER, defined before this:
+ * the numbers of work-items that it takes). -D ANY_ORDER: the order is the kernel's last parameter
+ * n, one of N - 7 ... N, if the kernel is written for that (HAS_ANY_ORDER, defined before this). -D
+ * INTERLEAVED: entry (i, j) of WG_PACK matrices, one in each lane, lies side by side, at ((j N + i)
+ * WG_PACK + lane), number q of their pivots at (q WG_PACK + lane), if the kernel is written for
+ * that. LANES: numbers in a vector register, 0 where there are none. */
 #ifdef SINGLE
 #define R float
 #define EPS ((R)1.1920929e-7f)

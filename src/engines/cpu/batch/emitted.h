@@ -32,7 +32,8 @@ extern const FN(batch_factor_fn)
 
 /** The factorization for this order and this processor, or NULL. */
 static inline FN(batch_factor_fn)
-    FN(batch_emitted_factor)(mpk_batch_method method, mpk_pivoting pivoting, int n, bool hermitian) {
+    FN(batch_emitted_factor)(mpk_batch_method method, mpk_pivoting pivoting, int n,
+                             bool hermitian) {
     FN(batch_factor_fn) found = NULL;
     const int which = MPKI_COMPLEX && hermitian;
     (void)method, (void)pivoting, (void)n, (void)which;
