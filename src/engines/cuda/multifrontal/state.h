@@ -43,6 +43,7 @@ struct mpki_direct {
     bool whole;     /* no front is cut: too many columns were delayed inside those that were */
     bool cut_badly; /* so it was with these numbers: the next ones get another plan */
     bool valid;     /* there are numbers */
+    int64_t turn;   /* of the factorization that they are of */
     /* on the host */
     mpki_cuda_front_state *state; /* fronts */
     int32_t *change;              /* those of which it is not what it is while nothing is delayed */

@@ -66,6 +66,7 @@ static void sides(const dense *m, mpk_scalar scalar, int odd, char *b) {
             double complex sum = 0;
             for (int j = 0; j < N; j++) sum += dense_get(m, i, j) * ((j * 7 + c) % 5 - 1.5);
             if (c >= odd && i % LONG == c % 3) sum += 1e4;
+            if (c == 1) sum = 0; /* nothing is to be done, and others are not held up */
             scalar_store(scalar, b, c * LD + i, sum);
         }
 }
@@ -251,6 +252,51 @@ static void test_bytes(void **unused) {
     free(m.a), free(b), free(x);
 }
 
+/* A device that fails at any of a singular solve's calls, or has no memory for any of its
+ * allocations: that is said, or the host has done it; and the next solve is as if nothing had been. */
+static void test_failures(void **unused) {
+    (void)unused;
+    enum { SOME = 3 };
+    static const char *const ways[] = {"METAPACK_CUDA_HOST_FAIL", "METAPACK_CUDA_HOST_FULL"};
+    if (device_is_real()) return;
+    char *b = calloc(LD * SIDES, 16), *x = calloc(LD * SIDES, 16), *y = calloc(LD * SIDES, 16);
+    assert_true(b && x && y);
+    dense m = cycles(MPK_D, MPK_SYMMETRIC);
+    sides(&m, MPK_D, SIDES, b);
+    for (int way = 0; way < 2; way++) {
+        int failures = 0;
+        for (int k = 1, step = 1;; k += step, step += 2 - way) { /* fewer of later ones */
+            system_ s;
+            char text[16];
+            mpk_solve_info info;
+            open_system(&s, &m, true);
+            s.o.accuracy = 0; /* with the kernel's vectors */
+            snprintf(text, sizeof text, "%d", k);
+            setenv(ways[way], text, 1);
+            const mpk_status status = mpk_solve(s.ctx, s.fac, SOME, b, LD, y, LD, &s.o, &info);
+            unsetenv(ways[way]);
+            if (mpk_failed(status)) {
+                assert_int_equal(status, way ? MPK_ERR_MEMORY : MPK_ERR_DEVICE);
+                failures++;
+            } else {
+                assert_int_equal(info.consistent, 1);
+                assert_int_equal(info.solved, 1);
+            }
+            const bool last = k > (way ? 20 : 90);
+            for (int again = 0; again < 2; again++)
+                assert_int_equal(
+                    mpk_solve(s.ctx, s.fac, SOME, b, LD, again ? y : x, LD, &s.o, &info),
+                    MPK_SINGULAR);
+            assert_memory_equal(x, y, SOME * LD * sizeof(double));
+            assert_int_equal(info.consistent, 1);
+            close_system(&s);
+            if (last) break;
+        }
+        assert_true(failures > (way ? 0 : 3));
+    }
+    free(m.a), free(b), free(x), free(y);
+}
+
 /* A flow whose kernel is both translations: plain refinement stays at 7e-12, what is without the
  * kernel's vectors does not. Vectors lie there, b is x; and new values have other vectors. */
 static void test_stokes(void **unused) {
@@ -296,6 +342,7 @@ static void test_stokes(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_the_processor),
                                        cmocka_unit_test(test_vectors), cmocka_unit_test(test_bytes),
+                                       cmocka_unit_test(test_failures),
                                        cmocka_unit_test(test_stokes)};
     return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

@@ -86,7 +86,9 @@ __global__ void extremes_kernel(int n, const mpki_cuda_columns columns, int step
     }
     most[2] = bits(taken[0]), most[3] = bits(taken[1]);
     const int kinds = step ? 4 : 2;
-    for (int k = 0; k < kinds; ++k) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        if (k >= kinds) continue;
         for (int o = 16; o; o /= 2) {
             const unsigned long long other = __shfl_xor_sync(0xffffffffu, most[k], o);
             if (other > most[k]) most[k] = other;

@@ -35,6 +35,10 @@ static bool quality(const mpki_direct *f, const mpki_cuda_errors *e, mpki_reache
     const double x = number(e->x_norm), b = number(e->b_norm), r = number(e->r_norm);
     const double a = number(e->norm_inf);
     q->componentwise = number(e->omega1) + number(e->omega2);
+    if (!e->odd && x == 0 && b == 0 && r == 0) { /* b = 0: x is no other */
+        q->normwise = q->relative = q->growth = q->rows = q->unresolved = 0, q->missed = false;
+        return q->componentwise == 0;
+    }
     if (e->odd || !(x > small && x < large) || !(b > small && b < large) || !isfinite(r) ||
         !isfinite(q->componentwise))
         return false;

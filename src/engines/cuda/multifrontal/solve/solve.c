@@ -23,8 +23,9 @@ struct mpki_direct_solver {
     int32_t staged;
     int64_t rows, sent, squares, half_copy; /* as the lists have them */
     mpki_cuda_sweep sweep;
-    int32_t *pivot; /* device, n: number of the pivot at each position; NULL: never asked for */
-    bool by_pivots; /* between parts vectors are in their order */
+    int32_t *pivot;   /* device, n: number of the pivot at each position; NULL: never asked for */
+    int64_t pivot_of; /* the factorization that these are of */
+    bool by_pivots;   /* between parts vectors are in their order */
     const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
     void *zero; /* device: so many bytes there are cleared with what comes next */
     int64_t zeros;
@@ -134,6 +135,8 @@ mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
     const mpki_cuda_direct_table *to = f->device->table->direct;
     const int64_t n = f->tree.n, bytes = n * (int64_t)sizeof(int32_t);
     if (n == 0) return MPK_OK;
+    s->by_pivots = s->pivot && s->pivot_of == f->turn;
+    if (s->by_pivots) return MPK_OK;
     int32_t *inverse = MPKI_NEW(s->ctx, STAGE, n, int32_t);
     if (!inverse) return mpki_failed(s->ctx);
     for (int64_t k = 0; k < n; k++) inverse[f->tree.perm[k]] = (int32_t)k;
@@ -151,6 +154,7 @@ mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
                                 !DID(to->wait(f->device->cuda))))
         status = mpki_failed(s->ctx);
     s->by_pivots = !mpk_failed(status);
+    s->pivot_of = s->by_pivots ? f->turn : 0;
     mpki_release(s->ctx, inverse);
     mpki_release(s->ctx, perm);
     mpki_release(s->ctx, pivot);
