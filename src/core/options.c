@@ -462,6 +462,10 @@ int mpki_threads_default(void) {
         long asked = strtol(omp, NULL, 10);
         if (asked >= 1 && asked <= MPKI_THREADS_MOST) return (int)asked;
     }
+    return mpki_cores();
+}
+
+int mpki_cores(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set)) return 1;
     int cores = CPU_COUNT(&set);
