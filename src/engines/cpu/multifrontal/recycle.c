@@ -77,14 +77,29 @@ void mpki_recycler_free(mpki_recycler *r) {
     mpki_lock_end(&r->lock);
 }
 
+/* Which list a block belongs to, and its size there. */
+static int small_list(int64_t bytes, int64_t *size) {
+    int list = 0;
+    int64_t base = 0, step = MPKI_SMALL_STEP;
+    if (bytes > MPKI_SMALL_FINE) {
+        list = MPKI_SMALL_FINE / MPKI_SMALL_STEP;
+        for (base = MPKI_SMALL_FINE; bytes > 2 * base; base *= 2) list += 8;
+        step = base / 8;
+    }
+    const int64_t steps = (bytes - base + step - 1) / step;
+    *size = base + steps * step;
+    return list + (int)steps;
+}
+
 void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
-    const int64_t steps = (bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP;
-    void *block = s->free[steps];
+    int64_t size;
+    const int list = small_list(bytes, &size);
+    void *block = s->free[list];
     if (block) {
-        s->free[steps] = *(void **)block;
+        s->free[list] = *(void **)block;
         return block;
     }
-    if (s->end - s->next < steps * MPKI_SMALL_STEP) {
+    if (s->end - s->next < size) {
         char *slab = MPKI_NEW(s->ctx, s->stage, MPKI_SLAB, char);
         if (!slab) return NULL;
         *(char **)slab = s->slab;
@@ -93,12 +108,13 @@ void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
         s->end = slab + MPKI_SLAB;
     }
     block = s->next;
-    s->next += steps * MPKI_SMALL_STEP;
+    s->next += size;
     return block;
 }
 
 void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes) {
-    void **list = &s->free[(bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP];
+    int64_t size;
+    void **list = &s->free[small_list(bytes, &size)];
     *(void **)ptr = *list;
     *list = ptr;
 }
