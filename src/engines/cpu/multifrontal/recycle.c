@@ -4,6 +4,8 @@
 
 #include "engines/cpu/front/storage.h"
 
+#include <string.h>
+
 enum { SMALL = 1 << 17, MOST = sizeof((mpki_recycler *)0)->spare / sizeof(struct mpki_spare) };
 
 mpk_status mpki_recycler_init(mpk_context *ctx, const char *stage, mpki_recycler *r) {
@@ -79,15 +81,15 @@ void mpki_recycler_free(mpki_recycler *r) {
 
 /* Which list a block belongs to, and its size there. */
 static int small_list(int64_t bytes, int64_t *size) {
-    int list = 0;
-    int64_t base = 0, step = MPKI_SMALL_STEP;
-    if (bytes > MPKI_SMALL_FINE) {
-        list = MPKI_SMALL_FINE / MPKI_SMALL_STEP;
-        for (base = MPKI_SMALL_FINE; bytes > 2 * base; base *= 2) list += 8;
-        step = base / 8;
+    int list = MPKI_SMALL_FINE / MPKI_SMALL_STEP, shift = 9; /* of an eighth of 4096 */
+    if (bytes <= MPKI_SMALL_FINE) {
+        list = (int)((bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP);
+        *size = list * MPKI_SMALL_STEP;
+        return list;
     }
-    const int64_t steps = (bytes - base + step - 1) / step;
-    *size = base + steps * step;
+    for (; bytes > (int64_t)16 << shift; shift++) list += 8;
+    const int64_t steps = ((bytes - 1) >> shift) - 7;
+    *size = (steps + 8) << shift;
     return list + (int)steps;
 }
 
@@ -100,7 +102,11 @@ void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
         return block;
     }
     if (s->end - s->next < size) {
-        char *slab = MPKI_NEW(s->ctx, s->stage, MPKI_SLAB, char);
+        char *slab = s->spare;
+        if (slab)
+            s->spare = *(char **)slab;
+        else
+            slab = MPKI_NEW(s->ctx, s->stage, MPKI_SLAB, char);
         if (!slab) return NULL;
         *(char **)slab = s->slab;
         s->slab = slab;
@@ -119,10 +125,22 @@ void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes) {
     *list = ptr;
 }
 
-void mpki_small_free(mpki_small_blocks *s) {
+void mpki_small_rewind(mpki_small_blocks *s) {
     while (s->slab) {
         char *older = *(char **)s->slab;
-        mpki_release(s->ctx, s->slab);
+        *(char **)s->slab = s->spare;
+        s->spare = s->slab;
         s->slab = older;
+    }
+    memset(s->free, 0, sizeof s->free);
+    s->next = s->end = NULL;
+}
+
+void mpki_small_free(mpki_small_blocks *s) {
+    mpki_small_rewind(s);
+    while (s->spare) {
+        char *older = *(char **)s->spare;
+        mpki_release(s->ctx, s->spare);
+        s->spare = older;
     }
 }

@@ -36,11 +36,15 @@ typedef struct mpki_small_blocks {
     const char *stage;            /* that errors name */
     void *free[MPKI_SMALL_SIZES]; /* by size; a free block begins with the link to the next */
     char *slab, *next, *end;      /* a slab begins with the link to the one before */
+    char *spare;                  /* slabs without a block in use, linked likewise */
 } mpki_small_blocks;
 
 /** NULL on MPK_ERR_MEMORY. */
 void *mpki_small_get(mpki_small_blocks *s, int64_t bytes);
 void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes);
+/** All blocks are given back, of all objects: cut the slabs anew, one block after the other, for who
+ *  fills them in order also reads them in order. */
+void mpki_small_rewind(mpki_small_blocks *s);
 void mpki_small_free(mpki_small_blocks *s);
 
 #endif

@@ -21,6 +21,8 @@ typedef struct gather {
 static int32_t first_row(const mpki_tree_view *tree, int32_t child, int32_t row) {
     const int32_t *rel = tree->rel + tree->rptr[child];
     int32_t low = 0, high = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]);
+    if (high == 0 || rel[0] >= row) return 0;
+    if (rel[high - 1] < row) return high;
     while (low < high) {
         const int32_t middle = low + (high - low) / 2;
         if (rel[middle] < row)

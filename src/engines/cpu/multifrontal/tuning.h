@@ -21,12 +21,11 @@ enum {
     MPKI_SWEEP_AHEAD = 2,
     /** entries of L, times right-hand sides, below which a solve of several is one worker's */
     MPKI_SOLVE_SHARED = 1000000,
-    /** the costs of workers.c: what a core does in a second of small fronts; what a front has to
-     *  cost for each worker beyond the first, when it is factored and in a solve; wakes that a walk
-     *  waits for besides one for each worker; the cost of a solve below which one worker does it.
-     *  By a simulator over real
-     *  trees, and what 16 cores had taken */
-    MPKI_COSTS_A_SECOND = 2000000000,
+    /** the costs of workers.c: what a core does in a microsecond where fronts are small; what a
+     *  front has to cost for each worker beyond the first, when it is factored and in a solve; wakes
+     *  that a walk waits for besides one for each worker; the cost of a solve below which one worker
+     *  does it. By a simulator over real trees, and what 16 cores had taken */
+    MPKI_COSTS_A_MICROSECOND = 6000,
     MPKI_SHARE_FACTOR = 30000000,
     MPKI_SHARE_SOLVE = 1000000,
     MPKI_WAKES_A_WALK = 4,

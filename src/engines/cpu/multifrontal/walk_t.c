@@ -219,6 +219,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.state[t].pivots.min_d = INFINITY;
         z.state[t].runs = memory->runs[t];
         z.state[t].small = &memory->small[t];
+        mpki_small_rewind(z.state[t].small);
         FN(front_work_set)(&z.works[t], (int64_t)tree->n + tree->outer, memory->space[t]);
     }
     if (threads == 1) {

@@ -19,7 +19,7 @@ static int number_below(int workers) {
     return below;
 }
 
-/* Costs of nodes, in MPKI_COSTS_A_SECOND; `share`: what one more worker has to get of a front. */
+/* Costs of nodes; `share`: what one more worker has to get of a front. */
 typedef struct plan {
     const mpki_tree_view *tree;
     double *cost, *path; /* nsuper */
@@ -41,12 +41,13 @@ static double longest_path(const plan *p, int workers) {
 static int useful(const plan *p, int most, double wake) {
     static const double GAIN = 0.9, LOSS = 0.05; /* of time, to take more; of each worker's */
     int best = 1;
-    double best_s = p->all / MPKI_COSTS_A_SECOND;
+    static const double RATE = 1e6 * MPKI_COSTS_A_MICROSECOND;
+    double best_s = p->all / RATE;
     for (int k = 1; k < most;) {
         k = next_number(k, most);
         const double share = p->all / k, path = longest_path(p, k);
-        const double time = ((share > path ? share : path) + LOSS * share) / MPKI_COSTS_A_SECOND +
-                            (k + MPKI_WAKES_A_WALK) * wake;
+        const double time =
+            ((share > path ? share : path) + LOSS * share) / RATE + (k + MPKI_WAKES_A_WALK) * wake;
         if (time < GAIN * best_s) best = k, best_s = time;
     }
     return best;
