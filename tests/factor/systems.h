@@ -38,6 +38,7 @@ static inline system_of of_dense(const dense *m, mpk_options o) {
 static inline system_of of_spec(const char *spec, mpk_options o) {
     system_of s = {.o = o};
     assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
+    mpki_context_set_cores(s.ctx, 64);
     assert_int_equal(mpk_problem_generate(s.ctx, spec, 7, &s.problem), MPK_OK);
     factorize(&s);
     return s;
