@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    SPINS = 64,     /* between two looks at the clock */
-    WAKING_MOST = 2 /* sleepers that are waking up at a time: each calls others if there is more */
+    SPINS = 64,       /* between two looks at the clock */
+    SLEEPERS_EACH = 2 /* that are woken for a loop; each of them wakes others if there is more */
 };
 static const double SPIN_S = 20e-6; /* a worker that waits spins so long, then it sleeps */
 
@@ -93,9 +93,10 @@ static void call(mpki_pool *pool, member *m) {
 
 /* At most `most` of those who wait, first those who spin. */
 static void call_some(mpki_pool *pool, int64_t most) {
+    int asleep = 0;
     while (most-- > 0 && pool->idle_count > 0) {
         member *m = &pool->member[pool->idle[pool->idle_count - 1]];
-        if (m->asleep && pool->waking >= WAKING_MOST) break;
+        if (m->asleep && asleep++ == SLEEPERS_EACH) break;
         pool->idle_count--;
         call(pool, m);
     }
@@ -209,7 +210,7 @@ static void work(mpki_pool *pool, int worker) {
         if (takes && pool->queued > 0) {
             task t = heap_pop(pool);
             pool->running++;
-            if (slept) call_some(pool, work_left(pool));
+            if (slept) call_some(pool, work_left(pool) - pool->waking);
             mpki_lock_give(&pool->lock);
             t.fn(pool, worker, t.arg, t.item);
             mpki_lock_take(&pool->lock);
@@ -218,7 +219,7 @@ static void work(mpki_pool *pool, int worker) {
         } else if (worker == 0 && pool->running == 0) {
             break;
         } else if (takes && (l = loop_with_work(pool))) {
-            if (slept) call_some(pool, work_left(pool) - 1);
+            if (slept) call_some(pool, work_left(pool) - 1 - pool->waking);
             help(pool, worker, l);
             slept = false;
         } else if (pool->stop) {
@@ -387,7 +388,7 @@ static int by_size(const void *a, const void *b) {
 }
 
 double mpki_pool_wake_s(mpki_pool *pool) {
-    enum { TIMES = 15 };
+    enum { TIMES = 7 };
     static const double LEAST = 1e-6, MOST = 200e-6, ALL = 1e-3;
     double took[TIMES];
     int count = 0;

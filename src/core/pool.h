@@ -6,7 +6,7 @@
  *  the owner of a loop runs all items that nobody has claimed, and a run ends while other
  *  workers still sleep. So a worker that the system has suspended delays only the item it holds.
  *  Waiting spins for some microseconds, then blocks. Only as many workers are woken as there is
- *  work for: one by a task, and two of those that sleep at a time, who wake the others. A forked
+ *  work for: one by a task, two by a loop if they sleep, and each of these wakes others. A forked
  *  child has none of the threads: the first call there makes a pool anew. */
 #include "core.h"
 

@@ -107,6 +107,8 @@ mpki_useful mpki_useful_workers(mpk_context *ctx, const mpki_tree_view *tree, in
         cost += mpki_node_cost(w, m, tree->flops[s]);
     }
     if (threads < 2 || cost < MPKI_WORTH_THREADS) return (mpki_useful){1, 1};
+    const mpki_useful most = mpki_useful_of_plan(ctx, tree, threads, 0);
+    if (most.factor == 1) return most; /* nor need it be measured */
     return mpki_useful_of_plan(ctx, tree, threads, mpki_context_wake_s(ctx, threads));
 }
 
