@@ -105,7 +105,8 @@ static const mpk_option table[] = {
      "entry: such a row is left as the scaling has it."},
     {WHOLE(threads, 0, MPKI_THREADS_MOST, 0), "threads", SPARSE | DENSE, 0, 0,
      "threads at work, at most; 0 (default): OMP_NUM_THREADS, else all cores given to the process",
-     "No more are taken than there are cores, and the direct solver takes those that save time: its "
+     "No more are taken than there are cores, and the direct solver takes those that save time: "
+     "its "
      "bits do not depend on them."},
     {WHOLE(model_threads, 1, 1024, 2), "threads", AUTO | LDLT, 0, 0,
      "choose the ordering for a machine with this many threads",
