@@ -479,6 +479,7 @@ const mpki_direct_engine mpki_cuda_direct = {
     .clear = clear,
     .factorize = factorize,
     .bytes = bytes,
+    .beside = mpki_cuda_direct_beside,
     .get = mpki_cuda_direct_get,
     .at_zeros = mpki_cuda_direct_at_zeros,
     .zeros = mpki_cuda_direct_zeros,
