@@ -75,7 +75,7 @@ void mpk_context_destroy(mpk_context **ctx) {
 
 int mpki_context_threads(mpk_context *ctx, int threads) {
     if (ctx->cores == 0) ctx->cores = mpki_cores();
-    return threads < ctx->cores ? threads : ctx->cores;
+    return threads < 1 ? 1 : threads < ctx->cores ? threads : ctx->cores;
 }
 
 void mpki_context_set_cores(mpk_context *ctx, int cores) {
