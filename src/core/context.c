@@ -66,7 +66,7 @@ void mpk_context_destroy(mpk_context **ctx) {
     mpki_pool_destroy(&(*ctx)->pool);
     mpki_trace_stop(*ctx);
     mpk_allocator allocator = (*ctx)->allocator;
-    mpki_kept_trim(*ctx, 0);
+    mpki_kept_release(*ctx);
     mpki_lock_end(&(*ctx)->kept.lock);
     mpki_lock_end(&(*ctx)->lock);
     allocator.release(allocator.user, *ctx, sizeof **ctx);

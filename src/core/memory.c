@@ -118,9 +118,9 @@ mpk_allocator mpki_allocator_of(const mpk_allocator *given) {
     return given ? *given : (mpk_allocator){default_alloc, default_release, NULL};
 }
 
-void mpki_kept_trim(mpk_context *ctx, int64_t most) {
+void mpki_kept_release(mpk_context *ctx) {
     lock_kept(ctx);
-    while (ctx->kept.count > 0 && (int64_t)ctx->kept.bytes > most) drop_oldest(ctx);
+    while (ctx->kept.count > 0) drop_oldest(ctx);
     mpki_lock_give(&ctx->kept.lock);
 }
 
