@@ -48,7 +48,8 @@ struct pattern {
     }
     /// An error of Octave's where a call failed, a warning where its result has a remark.
     mpk_status check(mpk_status status) const {
-        if (mpk_failed(status)) error_with_id("metapack:failed", "metapack: %s", text(status).c_str());
+        if (mpk_failed(status))
+            error_with_id("metapack:failed", "metapack: %s", text(status).c_str());
         if (status != MPK_OK) {
             const std::string name = std::string("metapack:") + mpk_status_name(status);
             warning_with_id(name.c_str(), "metapack: %s", text(status).c_str());
@@ -78,7 +79,8 @@ static void indices(const Sparse &a, std::vector<std::int64_t> &ap, std::vector<
     ai.reserve(1);
 }
 
-static octave_value factorize(const std::shared_ptr<pattern> &of, const octave_value &a, const std::string &word);
+static octave_value factorize(const std::shared_ptr<pattern> &of, const octave_value &a,
+                              const std::string &word);
 
 class octave_metapack : public octave_base_value {
   public:
@@ -96,7 +98,8 @@ class octave_metapack : public octave_base_value {
     bool print_as_scalar() const override { return true; }
     void print(std::ostream &os, bool) override { print_raw(os); }
     void print_raw(std::ostream &os, bool = false) const override {
-        os << "<metapack factor of " << dims().str() << ": " << mpk_status_name(f_ ? f_->status : MPK_OK) << ">\n";
+        os << "<metapack factor of " << dims().str() << ": "
+           << mpk_status_name(f_ ? f_->status : MPK_OK) << ">\n";
     }
 
     /// X with A X = B, or with a transpose of A: "T", "H".
@@ -105,14 +108,18 @@ class octave_metapack : public octave_base_value {
         if (b.rows() != p.n) error("metapack: A has %ld rows, b %ld", long(p.n), long(b.rows()));
         if (b.columns() > 2147483647) error("metapack: b has more than 2147483647 columns");
         if (!p.is_complex && b.iscomplex()) // of a real A: both parts
-            return octave_value(ComplexMatrix(by(real(b.complex_matrix_value()), transposed), by(imag(b.complex_matrix_value()), transposed)));
-        return p.is_complex ? octave_value(by(b.complex_matrix_value(), transposed)) : octave_value(by(b.matrix_value(), transposed));
+            return octave_value(ComplexMatrix(by(real(b.complex_matrix_value()), transposed),
+                                              by(imag(b.complex_matrix_value()), transposed)));
+        return p.is_complex ? octave_value(by(b.complex_matrix_value(), transposed))
+                            : octave_value(by(b.matrix_value(), transposed));
     }
 
-    octave_value_list subsref(const std::string &type, const std::list<octave_value_list> &idx, int) override {
+    octave_value_list subsref(const std::string &type, const std::list<octave_value_list> &idx,
+                              int) override {
         return octave_value_list(subsref(type, idx));
     }
-    octave_value subsref(const std::string &type, const std::list<octave_value_list> &idx) override {
+    octave_value subsref(const std::string &type,
+                         const std::list<octave_value_list> &idx) override {
         const octave_value_list &first = idx.front();
         octave_value found;
         if (type[0] == '(' && method_ == "solve" && (first.length() == 1 || first.length() == 2))
@@ -135,8 +142,9 @@ class octave_metapack : public octave_base_value {
         if (transposed == "N")
             p.check(mpk_solve(p.ctx, f_->fac, nrhs, data, p.n, data, p.n, &p.options, &f_->last));
         else if (transposed == "T" || transposed == "H")
-            p.check(mpk_solve_transposed(p.ctx, f_->fac, transposed == "T" ? MPK_TRANSPOSE : MPK_CONJUGATE_TRANSPOSE, nrhs,
-                                         data, p.n, data, p.n, &p.options, &f_->last));
+            p.check(mpk_solve_transposed(
+                p.ctx, f_->fac, transposed == "T" ? MPK_TRANSPOSE : MPK_CONJUGATE_TRANSPOSE, nrhs,
+                data, p.n, data, p.n, &p.options, &f_->last));
         else
             error("metapack: a transpose is \"N\", \"T\" or \"H\"");
         return x;
@@ -162,20 +170,24 @@ class octave_metapack : public octave_base_value {
             double found[3] = {0, 1, 0};
             p.check(mpk_get(p.ctx, f_->fac, MPK_GET_LOGDET, found, sizeof found));
             if (name == "logdet") return octave_value(found[0]);
-            return p.is_complex ? octave_value(Complex(found[1], found[2])) : octave_value(found[1]);
+            return p.is_complex ? octave_value(Complex(found[1], found[2]))
+                                : octave_value(found[1]);
         }
         if (name == "inverse_diagonal") {
             const std::size_t bytes = mpk_selected_size(f_->fac, MPK_SELECT_DIAGONAL);
             if (p.is_complex) {
                 ComplexColumnVector d(p.n);
-                p.check(mpk_selected_inverse(p.ctx, f_->fac, MPK_SELECT_DIAGONAL, d.fortran_vec(), bytes, &p.options, nullptr));
+                p.check(mpk_selected_inverse(p.ctx, f_->fac, MPK_SELECT_DIAGONAL, d.fortran_vec(),
+                                             bytes, &p.options, nullptr));
                 return octave_value(d);
             }
             ColumnVector d(p.n);
-            p.check(mpk_selected_inverse(p.ctx, f_->fac, MPK_SELECT_DIAGONAL, d.fortran_vec(), bytes, &p.options, nullptr));
+            p.check(mpk_selected_inverse(p.ctx, f_->fac, MPK_SELECT_DIAGONAL, d.fortran_vec(),
+                                         bytes, &p.options, nullptr));
             return octave_value(d);
         }
-        if (name == "solve" || name == "refactor") return octave_value(new octave_metapack(f_, name));
+        if (name == "solve" || name == "refactor")
+            return octave_value(new octave_metapack(f_, name));
         if (name == "status") return octave_value(mpk_status_name(f_->status));
         if (name == "backward_error") return octave_value(f_->last.componentwise);
         if (name == "iterations") return octave_value(double(f_->last.iterations));
@@ -184,7 +196,8 @@ class octave_metapack : public octave_base_value {
     }
 
     std::shared_ptr<factored> f_;
-    std::string method_; // F.solve and F.refactor before their arguments come: Octave asks for them so
+    std::string
+        method_; // F.solve and F.refactor before their arguments come: Octave asks for them so
     DECLARE_OV_TYPEID_FUNCTIONS_AND_DATA
 };
 DEFINE_OV_TYPEID_FUNCTIONS_AND_DATA(octave_metapack, "metapack factor", "metapack");
@@ -197,20 +210,25 @@ static void analyse(pattern &p, const void *ax, const std::string &word) {
         mpk_triangle triangle;
         bool tried; // without a word, in this order
     };
-    static const kind kinds[] = {{"hermitian", MPK_HERMITIAN, MPK_FULL, true}, {"symmetric", MPK_SYMMETRIC, MPK_FULL, true},
-                                 {"general", MPK_GENERAL, MPK_FULL, true},     {"lower", MPK_HERMITIAN, MPK_LOWER, false},
+    static const kind kinds[] = {{"hermitian", MPK_HERMITIAN, MPK_FULL, true},
+                                 {"symmetric", MPK_SYMMETRIC, MPK_FULL, true},
+                                 {"general", MPK_GENERAL, MPK_FULL, true},
+                                 {"lower", MPK_HERMITIAN, MPK_LOWER, false},
                                  {"upper", MPK_HERMITIAN, MPK_UPPER, false}};
     mpk_status status = MPK_ERR_ARGUMENT;
     bool any = false;
     for (const kind &k : kinds) {
         if (word.empty() ? !k.tried : word != k.word) continue;
         any = true;
-        const mpk_symmetry symmetry = k.symmetry == MPK_HERMITIAN && !p.is_complex ? MPK_SYMMETRIC : k.symmetry;
-        status = mpk_problem_from_csc(p.ctx, p.n, p.is_complex ? MPK_Z : MPK_D, symmetry, k.triangle, p.ap.data(),
-                                      p.ai.data(), ax, &p.problem);
+        const mpk_symmetry symmetry =
+            k.symmetry == MPK_HERMITIAN && !p.is_complex ? MPK_SYMMETRIC : k.symmetry;
+        status = mpk_problem_from_csc(p.ctx, p.n, p.is_complex ? MPK_Z : MPK_D, symmetry,
+                                      k.triangle, p.ap.data(), p.ai.data(), ax, &p.problem);
         if (status != MPK_ERR_INPUT) break; // not symmetric, perhaps
     }
-    if (!any) error("metapack: symmetry is hermitian, symmetric, general, lower or upper, not '%s'", word.c_str());
+    if (!any)
+        error("metapack: symmetry is hermitian, symmetric, general, lower or upper, not '%s'",
+              word.c_str());
     p.check(status);
     status = mpk_analyse(p.ctx, p.problem, &p.options, &p.an);
     if (mpk_failed(status)) p.check(status); // structurally singular: the factorization says it
@@ -218,8 +236,10 @@ static void analyse(pattern &p, const void *ax, const std::string &word) {
 
 /// A factor of A: with the analysis of `of` if it has one, which must be of that pattern.
 template <class Sparse>
-static octave_value factorize_as(const std::shared_ptr<pattern> &of, const Sparse &a, const std::string &word) {
-    const void *ax = a.nnz() > 0 ? static_cast<const void *>(a.data()) : static_cast<const void *>(&of);
+static octave_value factorize_as(const std::shared_ptr<pattern> &of, const Sparse &a,
+                                 const std::string &word) {
+    const void *ax =
+        a.nnz() > 0 ? static_cast<const void *>(a.data()) : static_cast<const void *>(&of);
     if (!of->an) {
         of->n = a.rows();
         indices(a, of->ap, of->ai);
@@ -228,16 +248,19 @@ static octave_value factorize_as(const std::shared_ptr<pattern> &of, const Spars
         std::vector<std::int64_t> ap;
         std::vector<std::int32_t> ai;
         indices(a, ap, ai);
-        if (ap != of->ap || ai != of->ai) error("metapack: refactor: A has another pattern than the analysed one");
+        if (ap != of->ap || ai != of->ai)
+            error("metapack: refactor: A has another pattern than the analysed one");
     }
     auto f = std::make_shared<factored>(of);
     f->status = of->check(mpk_factorize(of->ctx, of->an, ax, &of->options, &f->fac));
     return octave_value(new octave_metapack(f));
 }
-static octave_value factorize(const std::shared_ptr<pattern> &of, const octave_value &a, const std::string &word) {
+static octave_value factorize(const std::shared_ptr<pattern> &of, const octave_value &a,
+                              const std::string &word) {
     if (!a.isnumeric() && !a.islogical()) error("metapack: A is no matrix of numbers");
     if (!of->an) of->is_complex = a.iscomplex();
-    if (!of->is_complex && a.iscomplex()) error("metapack: refactor: A is complex, the analysed matrix was real");
+    if (!of->is_complex && a.iscomplex())
+        error("metapack: refactor: A is complex, the analysed matrix was real");
     return of->is_complex ? factorize_as(of, a.sparse_complex_matrix_value(), word)
                           : factorize_as(of, a.sparse_matrix_value(), word);
 }
@@ -275,10 +298,12 @@ Symmetry is found out; @code{metapack (A, "symmetry", "hermitian" | "symmetric" 
     if (!known) { // the type stays as long as Octave runs
         interp.mlock();
         octave_metapack::register_type();
-        for (int type : {octave_matrix::static_type_id(), octave_complex_matrix::static_type_id(), octave_scalar::static_type_id(),
-                         octave_complex::static_type_id(), octave_sparse_matrix::static_type_id(),
+        for (int type : {octave_matrix::static_type_id(), octave_complex_matrix::static_type_id(),
+                         octave_scalar::static_type_id(), octave_complex::static_type_id(),
+                         octave_sparse_matrix::static_type_id(),
                          octave_sparse_complex_matrix::static_type_id()})
-            interp.get_type_info().install_binary_op(octave_value::op_ldiv, octave_metapack::static_type_id(), type, divide);
+            interp.get_type_info().install_binary_op(
+                octave_value::op_ldiv, octave_metapack::static_type_id(), type, divide);
         known = true;
     }
     if (args.length() < 1 || args.length() % 2 == 0) print_usage();
@@ -292,8 +317,10 @@ Symmetry is found out; @code{metapack (A, "symmetry", "hermitian" | "symmetric" 
         }
         char number[40] = "";
         if (!args(k + 1).is_string())
-            std::snprintf(number, sizeof number, "%.17g", args(k + 1).xdouble_value("metapack: an option is a name and a value"));
-        const std::string value = args(k + 1).is_string() ? args(k + 1).string_value() : std::string(number);
+            std::snprintf(number, sizeof number, "%.17g",
+                          args(k + 1).xdouble_value("metapack: an option is a name and a value"));
+        const std::string value =
+            args(k + 1).is_string() ? args(k + 1).string_value() : std::string(number);
         of->check(mpk_options_set(of->ctx, &of->options, key.c_str(), value.c_str()));
     }
     return octave_value_list(factorize(of, args(0), word));

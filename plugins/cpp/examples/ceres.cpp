@@ -58,11 +58,10 @@ static void make(std::vector<double> &p, ceres::Problem &problem) {
         p[2 * i + 1] = truth[2 * i + 1] + 0.3 * noise(seed);
     }
     for (std::size_t i = 0; i + 1 < n; ++i)
-        problem.AddResidualBlock(
-            new ceres::AutoDiffCostFunction<Step, 2, 2, 2>(
-                new Step{truth[2 * i + 2] - truth[2 * i] + 0.01 * noise(seed),
-                         truth[2 * i + 3] - truth[2 * i + 1] + 0.01 * noise(seed)}),
-            nullptr, &p[2 * i], &p[2 * i + 2]);
+        problem.AddResidualBlock(new ceres::AutoDiffCostFunction<Step, 2, 2, 2>(new Step{
+                                     truth[2 * i + 2] - truth[2 * i] + 0.01 * noise(seed),
+                                     truth[2 * i + 3] - truth[2 * i + 1] + 0.01 * noise(seed)}),
+                                 nullptr, &p[2 * i], &p[2 * i + 2]);
     for (std::size_t i = 0; i + 40 < n; i += 3)
         problem.AddResidualBlock(
             new ceres::AutoDiffCostFunction<Distance, 1, 2, 2>(new Distance{
@@ -70,7 +69,8 @@ static void make(std::vector<double> &p, ceres::Problem &problem) {
                 0.02 * noise(seed)}),
             new ceres::HuberLoss(1.0), &p[2 * i], &p[2 * i + 80]);
     for (std::size_t i = 0; i < n; i += 100)
-        problem.AddResidualBlock(new ceres::AutoDiffCostFunction<Anchor, 2, 2>(new Anchor{truth[2 * i], truth[2 * i + 1]}),
+        problem.AddResidualBlock(new ceres::AutoDiffCostFunction<Anchor, 2, 2>(
+                                     new Anchor{truth[2 * i], truth[2 * i + 1]}),
                                  nullptr, &p[2 * i]);
 }
 
@@ -102,9 +102,10 @@ int main(int argc, char **argv) {
     const double v = variance[2 * (n / 2)], apart = known ? std::fabs(v - block[0]) / block[0] : 1;
     std::printf("Ceres:    cost %.8g in %d steps, %.3f s of CPU\n", theirs.final_cost,
                 static_cast<int>(theirs.iterations.size()) - 1, ceres_s);
-    std::printf("METAPACK: cost %.8g in %d steps, %.3f s of CPU (%s)\n", ours.final_cost, ours.iterations,
-                ours_s, ours.message.c_str());
+    std::printf("METAPACK: cost %.8g in %d steps, %.3f s of CPU (%s)\n", ours.final_cost,
+                ours.iterations, ours_s, ours.message.c_str());
     std::printf("variance of x in the middle %.6g; %.1e from Ceres's covariance\n", v, apart);
-    return !ours.converged || !(std::fabs(ours.final_cost - theirs.final_cost) <= 1e-6 * theirs.final_cost) ||
+    return !ours.converged ||
+           !(std::fabs(ours.final_cost - theirs.final_cost) <= 1e-6 * theirs.final_cost) ||
            !(apart < 1e-6);
 }

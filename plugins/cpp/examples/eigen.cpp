@@ -26,7 +26,8 @@ static Matrix saddle(int k) {
     return a;
 }
 
-template <class Solver> static double timed(Solver &solver, const Matrix &a, const Eigen::VectorXd &b, Eigen::VectorXd &x) {
+template <class Solver>
+static double timed(Solver &solver, const Matrix &a, const Eigen::VectorXd &b, Eigen::VectorXd &x) {
     const std::clock_t start = std::clock();
     solver.compute(a);
     x = solver.solve(b);
@@ -46,7 +47,8 @@ int main(int argc, char **argv) {
 
     const double error = (whole * x - b).norm() / b.norm(), apart = (x - y).norm() / y.norm();
     std::printf("n = %d, %d negative eigenvalues, residual %.1e, %.1e from SparseLU's x\n",
-                static_cast<int>(lower.rows()), static_cast<int>(ldlt.inertia().negative), error, apart);
+                static_cast<int>(lower.rows()), static_cast<int>(ldlt.inertia().negative), error,
+                apart);
     std::printf("METAPACK %.3f s, Eigen::SparseLU %.3f s of CPU\n", ours, eigen);
     return ldlt.info() != Eigen::Success || !(error < 1e-12) || !(apart < 1e-8);
 }

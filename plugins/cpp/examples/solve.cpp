@@ -5,7 +5,8 @@
 #include <metapack/metapack.hpp>
 
 int main() {
-    const std::vector<std::int64_t> ap{0, 2, 5, 8, 8, 8}; // [H A^T; A 0]: its lower triangle by columns
+    const std::vector<std::int64_t> ap{0, 2, 5,
+                                       8, 8, 8}; // [H A^T; A 0]: its lower triangle by columns
     const std::vector<std::int32_t> ai{0, 3, 1, 3, 4, 2, 3, 4};
     const std::vector<double> ax{4, 1, 3, 1, 1, 2, 1, -1};
     try {

@@ -49,7 +49,8 @@ class LeastSquares {
         for (double *block : all) {
             if (problem.IsParameterBlockConstant(block)) continue;
             for (int k = 0; k < problem.ParameterBlockSize(block); ++k)
-                if (problem.GetParameterLowerBound(block, k) > -std::numeric_limits<double>::max() ||
+                if (problem.GetParameterLowerBound(block, k) >
+                        -std::numeric_limits<double>::max() ||
                     problem.GetParameterUpperBound(block, k) < std::numeric_limits<double>::max())
                     throw Error(MPK_ERR_UNSUPPORTED, "metapack: the problem has bounds");
             what_.parameter_blocks.push_back(block);
@@ -73,8 +74,9 @@ class LeastSquares {
     mpk_status factorize(const std::vector<double> &d2) {
         const int m = j_.num_rows, n = j_.num_cols;
         const bool same = solver_.analysed() && rows_ == j_.rows && cols_ == j_.cols;
-        std::vector<std::int64_t> ap(1, 0); // the upper triangle by columns: J^T by columns is J by rows,
-        std::vector<std::int32_t> ai;       // so the order is n unknowns first, then m residuals
+        std::vector<std::int64_t> ap(
+            1, 0);                    // the upper triangle by columns: J^T by columns is J by rows,
+        std::vector<std::int32_t> ai; // so the order is n unknowns first, then m residuals
         std::vector<double> ax;
         ax.reserve(static_cast<std::size_t>(n + m) + j_.values.size());
         for (int k = 0; k < n; ++k) {
@@ -83,7 +85,8 @@ class LeastSquares {
             ap.push_back(static_cast<std::int64_t>(ai.size()));
         }
         for (int i = 0; i < m; ++i) {
-            for (int k = j_.rows[static_cast<std::size_t>(i)]; k < j_.rows[static_cast<std::size_t>(i) + 1]; ++k) {
+            for (int k = j_.rows[static_cast<std::size_t>(i)];
+                 k < j_.rows[static_cast<std::size_t>(i) + 1]; ++k) {
                 ai.push_back(j_.cols[static_cast<std::size_t>(k)]);
                 ax.push_back(j_.values[static_cast<std::size_t>(k)]);
             }
@@ -164,7 +167,8 @@ class LeastSquares {
   private:
     template <class Do> void each(Do act) const {
         for (std::size_t i = 0; i < static_cast<std::size_t>(j_.num_rows); ++i)
-            for (auto k = static_cast<std::size_t>(j_.rows[i]); k < static_cast<std::size_t>(j_.rows[i + 1]); ++k)
+            for (auto k = static_cast<std::size_t>(j_.rows[i]);
+                 k < static_cast<std::size_t>(j_.rows[i + 1]); ++k)
                 act(i, static_cast<std::size_t>(j_.cols[k]), j_.values[k]);
     }
     ceres::Problem &problem_;
@@ -178,7 +182,8 @@ class LeastSquares {
 
 /// Minimise the problem from its present parameters, which become the solution. Loss functions and
 /// manifolds are Ceres's; bounds are refused (Error).
-inline MinimizeSummary minimize(ceres::Problem &problem, const MinimizeOptions &options = MinimizeOptions()) {
+inline MinimizeSummary minimize(ceres::Problem &problem,
+                                const MinimizeOptions &options = MinimizeOptions()) {
     LeastSquares at(problem, options.linear);
     MinimizeSummary told;
     double radius = options.initial_radius, shrink = 2;
@@ -198,8 +203,10 @@ inline MinimizeSummary minimize(ceres::Problem &problem, const MinimizeOptions &
     for (bool moved = true;; ++told.iterations) {
         if (moved) {
             told.gradient = 0;
-            for (double g : at.gradient(&squares)) told.gradient = std::max(told.gradient, std::fabs(g));
-            if (told.gradient <= options.gradient_tolerance) return ends(true, "the gradient is small");
+            for (double g : at.gradient(&squares))
+                told.gradient = std::max(told.gradient, std::fabs(g));
+            if (told.gradient <= options.gradient_tolerance)
+                return ends(true, "the gradient is small");
         }
         if (told.iterations >= options.max_iterations) return ends(false, "max_iterations");
         if (radius < 1e-32) return ends(false, "no step makes the cost smaller");
@@ -216,7 +223,8 @@ inline MinimizeSummary minimize(ceres::Problem &problem, const MinimizeOptions &
         const double there = at.move(d) ? at.cost_there() : std::numeric_limits<double>::infinity();
         const double gain = (at.cost() - there) / expected;
         moved = expected > 0 && gain > 1e-3;
-        const bool still = norm(d) <= options.parameter_tolerance * (norm(x) + options.parameter_tolerance);
+        const bool still =
+            norm(d) <= options.parameter_tolerance * (norm(x) + options.parameter_tolerance);
         if (!moved) {
             at.restore(x);
             if (still) return ends(true, "the step is small");

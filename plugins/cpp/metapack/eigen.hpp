@@ -105,9 +105,9 @@ class EigenBase : public Eigen::SparseSolverBase<Derived> {
     void set(mpk_status status, const std::string &text) const {
         status_ = status;
         message_ = text.empty() ? solver_.text() : text;
-        info_ = status == MPK_OK                                          ? Eigen::Success
+        info_ = status == MPK_OK                                   ? Eigen::Success
                 : !mpk_failed(status) || status == MPK_ERR_NUMERIC ? Eigen::NumericalIssue
-                                                                          : Eigen::InvalidInput;
+                                                                   : Eigen::InvalidInput;
     }
 
   private:
@@ -197,7 +197,8 @@ template <class MatrixType> class LU : public EigenBase<LU<MatrixType>, MatrixTy
     LU() : Base(MPK_GENERAL, MPK_FULL) {}
     explicit LU(const MatrixType &a) : LU() { this->compute(a); }
     /// A^T X = B, by the same factor.
-    template <class Rhs> typename Base::Dense solveTransposed(const Eigen::MatrixBase<Rhs> &b) const {
+    template <class Rhs>
+    typename Base::Dense solveTransposed(const Eigen::MatrixBase<Rhs> &b) const {
         typename Base::Dense x = b;
         this->tell([&] {
             return this->solver_.solve(MPK_TRANSPOSE, static_cast<std::int32_t>(x.cols()), x.data(),

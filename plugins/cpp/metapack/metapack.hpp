@@ -31,23 +31,14 @@ class Error : public std::runtime_error {
 
 namespace detail {
 template <class T> struct scalar;
-template <> struct scalar<float> {
-    static constexpr mpk_scalar value = MPK_S;
-};
-template <> struct scalar<double> {
-    static constexpr mpk_scalar value = MPK_D;
-};
-template <> struct scalar<std::complex<float>> {
-    static constexpr mpk_scalar value = MPK_C;
-};
-template <> struct scalar<std::complex<double>> {
-    static constexpr mpk_scalar value = MPK_Z;
-};
+template <> struct scalar<float> { static constexpr mpk_scalar value = MPK_S; };
+template <> struct scalar<double> { static constexpr mpk_scalar value = MPK_D; };
+template <> struct scalar<std::complex<float>> { static constexpr mpk_scalar value = MPK_C; };
+template <> struct scalar<std::complex<double>> { static constexpr mpk_scalar value = MPK_Z; };
 template <class T, void (*destroy)(T **)> struct destroyer {
     void operator()(T *object) const noexcept { destroy(&object); }
 };
-template <class T, void (*destroy)(T **)>
-using handle = std::unique_ptr<T, destroyer<T, destroy>>;
+template <class T, void (*destroy)(T **)> using handle = std::unique_ptr<T, destroyer<T, destroy>>;
 } // namespace detail
 
 /// The options by their names in docs/reference/options.md: Options().set("threads", "4").
@@ -56,8 +47,7 @@ class Options {
     Options() { mpk_options_init(&options_); }
     /// Throws Error: no such option, no such value.
     Options &set(const std::string &key, const std::string &value) {
-        const mpk_status status =
-            mpk_options_set(nullptr, &options_, key.c_str(), value.c_str());
+        const mpk_status status = mpk_options_set(nullptr, &options_, key.c_str(), value.c_str());
         if (mpk_failed(status))
             throw Error(status, "metapack: no option " + key + " = " + value +
                                     " (docs/reference/options.md)");
@@ -119,10 +109,11 @@ template <class T> class Solver {
 
     /// Solve A X = B, refined; X and B are n x nrhs by columns, and may be the same array.
     /// Returns MPK_OK, or what is wrong with the answer; last() has its errors. Throws Error.
-    mpk_status solve(std::int32_t nrhs, const T *b, std::int64_t ldb, T *x, std::int64_t ldx) const {
+    mpk_status solve(std::int32_t nrhs, const T *b, std::int64_t ldb, T *x,
+                     std::int64_t ldx) const {
         require(factor_ != nullptr, "factorize() comes before solve()");
-        return check(mpk_solve(context_.get(), factor_.get(), nrhs, b, ldb, x, ldx, options_.get(),
-                               &last_));
+        return check(
+            mpk_solve(context_.get(), factor_.get(), nrhs, b, ldb, x, ldx, options_.get(), &last_));
     }
     /// The same with a transpose of A.
     mpk_status solve(mpk_transpose transpose, std::int32_t nrhs, const T *b, std::int64_t ldb, T *x,

@@ -73,7 +73,8 @@ static SEXP new_factor(SEXP of, const double *x) {
 
 /** keys, words [in] options by name
  *  symmetry     [in] 0: symmetric if it is, else general; 1: symmetric; 2: general */
-static SEXP make(SEXP n, SEXP ap, SEXP ai, SEXP ax, SEXP triangle, SEXP symmetry, SEXP keys, SEXP words) {
+static SEXP make(SEXP n, SEXP ap, SEXP ai, SEXP ax, SEXP triangle, SEXP symmetry, SEXP keys,
+                 SEXP words) {
     const int order = Rf_asInteger(n), kind = Rf_asInteger(symmetry);
     const R_xlen_t nnz = XLENGTH(ax);
     int64_t *wide = (int64_t *)R_alloc((size_t)order + 1, sizeof *wide);
@@ -86,14 +87,17 @@ static SEXP make(SEXP n, SEXP ap, SEXP ai, SEXP ax, SEXP triangle, SEXP symmetry
     check(p, mpk_context_create(NULL, &p->ctx));
     mpk_options_init(&p->options);
     for (R_xlen_t k = 0; k < XLENGTH(keys); k++)
-        check(p, mpk_options_set(p->ctx, &p->options, CHAR(STRING_ELT(keys, k)), CHAR(STRING_ELT(words, k))));
+        check(p, mpk_options_set(p->ctx, &p->options, CHAR(STRING_ELT(keys, k)),
+                                 CHAR(STRING_ELT(words, k))));
     const mpk_triangle given = (mpk_triangle)Rf_asInteger(triangle);
     mpk_status status = MPK_ERR_INPUT;
     if (kind != 2)
-        status = mpk_problem_from_csc(p->ctx, order, MPK_D, MPK_SYMMETRIC, given, wide, INTEGER(ai), REAL(ax), &p->problem);
+        status = mpk_problem_from_csc(p->ctx, order, MPK_D, MPK_SYMMETRIC, given, wide, INTEGER(ai),
+                                      REAL(ax), &p->problem);
     if (kind == 2 || (kind == 0 && given == MPK_FULL && status == MPK_ERR_INPUT)) {
         p->general = 1;
-        status = mpk_problem_from_csc(p->ctx, order, MPK_D, MPK_GENERAL, MPK_FULL, wide, INTEGER(ai), REAL(ax), &p->problem);
+        status = mpk_problem_from_csc(p->ctx, order, MPK_D, MPK_GENERAL, MPK_FULL, wide,
+                                      INTEGER(ai), REAL(ax), &p->problem);
     }
     check(p, status);
     status = mpk_analyse(p->ctx, p->problem, &p->options, &p->an);
@@ -117,8 +121,10 @@ static SEXP solve(SEXP object, SEXP b, SEXP columns, SEXP transposed) {
     SEXP x = PROTECT(Rf_duplicate(b));
     if (p->n > 0 && nrhs > 0)
         check(p, Rf_asLogical(transposed) == 1
-                     ? mpk_solve_transposed(p->ctx, f->fac, MPK_TRANSPOSE, nrhs, REAL(b), p->n, REAL(x), p->n, &p->options, &f->last)
-                     : mpk_solve(p->ctx, f->fac, nrhs, REAL(b), p->n, REAL(x), p->n, &p->options, &f->last));
+                     ? mpk_solve_transposed(p->ctx, f->fac, MPK_TRANSPOSE, nrhs, REAL(b), p->n,
+                                            REAL(x), p->n, &p->options, &f->last)
+                     : mpk_solve(p->ctx, f->fac, nrhs, REAL(b), p->n, REAL(x), p->n, &p->options,
+                                 &f->last));
     UNPROTECT(1);
     return x;
 }
@@ -127,13 +133,15 @@ static SEXP solve(SEXP object, SEXP b, SEXP columns, SEXP transposed) {
 static void root(int32_t n, const double *d, double *z) {
     for (int32_t k = 0; k < n; k++) {
         const double below = d[2 * k + 1], c1 = sqrt(d[2 * k]), c2 = below / c1;
-        if (!(d[2 * k] > 0)) Rf_error("metapack: the matrix is not positive definite: it has no samples");
+        if (!(d[2 * k] > 0))
+            Rf_error("metapack: the matrix is not positive definite: it has no samples");
         if (below == 0) {
             z[k] /= c1;
             continue;
         }
         const double rest = d[2 * k + 2] - c2 * c2;
-        if (!(rest > 0)) Rf_error("metapack: the matrix is not positive definite: it has no samples");
+        if (!(rest > 0))
+            Rf_error("metapack: the matrix is not positive definite: it has no samples");
         z[k + 1] /= sqrt(rest);
         z[k] = z[k] / c1 - c2 / c1 * z[k + 1];
         k++;
@@ -149,7 +157,8 @@ static SEXP sample(SEXP object, SEXP normal, SEXP columns) {
     check(p, mpk_get(p->ctx, f->fac, MPK_GET_D, d, 2 * (size_t)p->n * sizeof *d));
     SEXP x = PROTECT(Rf_duplicate(normal));
     for (int j = 0; j < nrhs; j++) root(p->n, d, REAL(x) + (R_xlen_t)j * p->n);
-    if (p->n > 0 && nrhs > 0) check(p, mpk_solve_part(p->ctx, f->fac, MPK_PART_LT, nrhs, REAL(x), p->n));
+    if (p->n > 0 && nrhs > 0)
+        check(p, mpk_solve_part(p->ctx, f->fac, MPK_PART_LT, nrhs, REAL(x), p->n));
     UNPROTECT(1);
     return x;
 }
@@ -158,7 +167,8 @@ static SEXP variances(SEXP object) {
     pattern *p;
     factor *f = the(object, &p);
     SEXP d = PROTECT(Rf_allocVector(REALSXP, p->n));
-    check(p, mpk_selected_inverse(p->ctx, f->fac, MPK_SELECT_DIAGONAL, REAL(d), (size_t)p->n * sizeof(double), &p->options, NULL));
+    check(p, mpk_selected_inverse(p->ctx, f->fac, MPK_SELECT_DIAGONAL, REAL(d),
+                                  (size_t)p->n * sizeof(double), &p->options, NULL));
     UNPROTECT(1);
     return d;
 }
@@ -180,8 +190,12 @@ static SEXP numbers(SEXP object) {
     mpk_factor_info_get(f->fac, &info);
     SEXP found = PROTECT(Rf_allocVector(REALSXP, 6));
     const mpk_inertia *k = &info.inertia;
-    const double all[6] = {p->n, p->general ? NAN : (double)k->positive, p->general ? NAN : (double)k->negative,
-                           (double)k->zero, f->last.iterations, f->last.componentwise};
+    const double all[6] = {p->n,
+                           p->general ? NAN : (double)k->positive,
+                           p->general ? NAN : (double)k->negative,
+                           (double)k->zero,
+                           f->last.iterations,
+                           f->last.componentwise};
     memcpy(REAL(found), all, sizeof all);
     UNPROTECT(1);
     return found;

@@ -60,7 +60,8 @@ static void verdicts() {
     HOLDS(k.certify() && k.inertia().positive == 3 && k.inertia().negative == 2);
     const double nan[] = {4, 1, 3, 1, 1, 2, 1, std::numeric_limits<double>::quiet_NaN()};
     HOLDS(thrown([&] { k.factorize(nan); }) == MPK_ERR_INPUT);
-    HOLDS(std::fabs(k.solve({0, 0, 0, 6, -1})[0] - 29.0 / 21) < 1e-14); // the old factor is as it was
+    HOLDS(std::fabs(k.solve({0, 0, 0, 6, -1})[0] - 29.0 / 21) <
+          1e-14); // the old factor is as it was
     HOLDS(thrown([&] { k.analyse(5, ap.data(), ai.data(), nan); }) == MPK_ERR_INPUT);
     HOLDS(!k.analysed() && !k.factorized() && k.size() == 0);
     HOLDS(thrown([&] { k.analyse(INT64_C(1) << 33, ap.data(), ai.data(), ax); }) == MPK_ERR_SIZE);

@@ -14,7 +14,8 @@ static int failures;
     while (0)
 
 /// Random entries with a weak diagonal; hermitian: equal to its adjoint, else to its transpose.
-template <class T> static Eigen::Matrix<T, -1, -1> random_matrix(int n, bool symmetric, bool hermitian) {
+template <class T>
+static Eigen::Matrix<T, -1, -1> random_matrix(int n, bool symmetric, bool hermitian) {
     Eigen::Matrix<T, -1, -1> a = Eigen::Matrix<T, -1, -1>::Random(n, n);
     for (int j = 0; j < n; ++j)
         for (int i = 0; i < n; ++i)
@@ -24,7 +25,8 @@ template <class T> static Eigen::Matrix<T, -1, -1> random_matrix(int n, bool sym
     return a;
 }
 
-template <class Solver, class Matrix, class Dense> static void solves(const Matrix &given, const Dense &a, double tolerance) {
+template <class Solver, class Matrix, class Dense>
+static void solves(const Matrix &given, const Dense &a, double tolerance) {
     typedef typename Matrix::Scalar T;
     const Eigen::Matrix<T, -1, -1> b = Eigen::Matrix<T, -1, -1>::Random(a.rows(), 3);
     Solver s;
@@ -47,14 +49,16 @@ template <class Solver, class Matrix, class Dense> static void solves(const Matr
 
 template <class T> static void scalar(double tolerance) {
     const bool complex = Eigen::NumTraits<T>::IsComplex;
-    const Eigen::Matrix<T, -1, -1> a = random_matrix<T>(24, true, true), g = random_matrix<T>(24, false, false);
+    const Eigen::Matrix<T, -1, -1> a = random_matrix<T>(24, true, true),
+                                   g = random_matrix<T>(24, false, false);
     typedef Eigen::SparseMatrix<T> Columns;
     typedef Eigen::SparseMatrix<T, Eigen::RowMajor, std::int64_t> Rows;
     const Columns c = a.sparseView();
     const Rows r(c);
     solves<metapack::LDLT<Columns>>(c, a, tolerance);
     solves<metapack::LDLT<Columns, Eigen::Lower | Eigen::Upper>>(c, a, tolerance);
-    solves<metapack::LDLT<Rows, Eigen::Upper>>(Rows(r.template triangularView<Eigen::Upper>()), a, tolerance);
+    solves<metapack::LDLT<Rows, Eigen::Upper>>(Rows(r.template triangularView<Eigen::Upper>()), a,
+                                               tolerance);
     Columns loose = c; // not compressed
     loose.uncompress();
     loose.reserve(Eigen::VectorXi::Constant(24, 9));
@@ -63,11 +67,13 @@ template <class T> static void scalar(double tolerance) {
     solves<metapack::LU<Rows>>(Rows(g.sparseView()), g, tolerance);
     if (complex) {
         const Eigen::Matrix<T, -1, -1> s = random_matrix<T>(24, true, false);
-        solves<metapack::LDLT<Columns, Eigen::Lower, MPK_SYMMETRIC>>(Columns(s.sparseView()), s, tolerance);
+        solves<metapack::LDLT<Columns, Eigen::Lower, MPK_SYMMETRIC>>(Columns(s.sparseView()), s,
+                                                                     tolerance);
     }
     metapack::LU<Columns> lu{Columns(g.sparseView())};
     const Eigen::Matrix<T, -1, 1> b = Eigen::Matrix<T, -1, 1>::Random(24);
-    HOLDS((g.transpose() * lu.solveTransposed(b) - b).norm() < 100 * tolerance * b.norm() * g.norm());
+    HOLDS((g.transpose() * lu.solveTransposed(b) - b).norm() <
+          100 * tolerance * b.norm() * g.norm());
     metapack::LDLT<Columns> ldlt(c);
     const Eigen::Matrix<T, -1, -1> inverse = a.inverse();
     HOLDS((ldlt.inverseDiagonal() - inverse.diagonal()).norm() < 1e3 * tolerance * inverse.norm());
@@ -90,7 +96,9 @@ static void verdicts() {
     s.analyzePattern(a);
     s.factorize(other); // another pattern: right all the same
     HOLDS(s.info() == Eigen::Success);
-    HOLDS((other.selfadjointView<Eigen::Lower>() * s.solve(Eigen::Vector3d(1, 2, 3)) - Eigen::Vector3d(1, 2, 3)).norm() < 1e-14);
+    HOLDS((other.selfadjointView<Eigen::Lower>() * s.solve(Eigen::Vector3d(1, 2, 3)) -
+           Eigen::Vector3d(1, 2, 3))
+              .norm() < 1e-14);
     a.coeffRef(1, 1) = std::numeric_limits<double>::infinity();
     s.compute(a);
     HOLDS(s.info() == Eigen::InvalidInput && !s.message().empty());
@@ -98,7 +106,9 @@ static void verdicts() {
     HOLDS(s.info() == Eigen::InvalidInput && x.array().isNaN().all());
     s.compute(singular);
     HOLDS(s.info() == Eigen::NumericalIssue && s.status() == MPK_SINGULAR && s.inertia().zero == 1);
-    HOLDS((singular.selfadjointView<Eigen::Lower>() * s.solve(Eigen::Vector2d(1, 1)) - Eigen::Vector2d(1, 1)).norm() < 1e-14);
+    HOLDS((singular.selfadjointView<Eigen::Lower>() * s.solve(Eigen::Vector2d(1, 1)) -
+           Eigen::Vector2d(1, 1))
+              .norm() < 1e-14);
     s.compute(empty);
     HOLDS(s.info() == Eigen::Success && s.rows() == 0);
     s.solver().options().set("pivot_threshold", 0.5); // before compute()
