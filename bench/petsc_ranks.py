@@ -19,7 +19,7 @@ SCHUR = ("-ksp_type fgmres -ksp_gmres_restart 100 -ksp_rtol 1e-8 -ksp_max_it 500
          "-fieldsplit_1_ksp_type gmres -fieldsplit_1_ksp_rtol 1e-2 -fieldsplit_1_pc_type asm "
          f"-fieldsplit_1_sub_pc_type cholesky -fieldsplit_1_sub_pc_factor_mat_solver_type metapack")  # fmt: skip
 WAYS = {
-    "MUMPS": "-dm_mat_type sbaij -mat_mumps_icntl_13 1 -ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type mumps",
+    "MUMPS": "-dm_mat_type sbaij -mat_mumps_icntl_13 1 -mat_mumps_icntl_24 1 -ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type mumps",
     "redundant": "-ksp_type preonly -pc_type redundant -redundant_pc_type cholesky -redundant_pc_factor_mat_solver_type metapack",
     "bjacobi": f"{GMRES} -pc_type bjacobi {LOCAL}",
     "asm, overlap 1": f"{GMRES} -pc_type asm {LOCAL}",
