@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// METAPACK as the sparse factorization of PIQP (0.6, 0.7): found before PIQP's own file of this name,
-/// by -I plugins/piqp first, it takes its place in the KKT systems. docs/guide/piqp.md.
+/// by -I plugins/piqp first, it takes its place in the KKT systems. docs/guide/optimisers.md.
 #ifndef PIQP_SPARSE_LDLT_HPP
 #define PIQP_SPARSE_LDLT_HPP
 #include "piqp/fwd.hpp"
