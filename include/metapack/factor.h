@@ -44,7 +44,8 @@ typedef struct mpk_factor_info {
     mpk_inertia inertia;
     int64_t nnz;        /**< entries of L with its unit diagonal */
     double flops;       /**< of the factorization, delayed pivots included */
-    int64_t bytes;      /**< held by the factor */
+    int64_t bytes;      /**< held by the factor when this is asked: what solves have left for later
+                             ones counts (vectors of a kernel; on a GPU their room), values not */
     int64_t peak_bytes; /**< most memory held during the factorization, the factor included */
     int64_t rejected;   /**< columns delayed to their parent, each as often as it was delayed */
     int32_t stages;     /**< 1; more when outer pivoting re-matched and re-ordered */
@@ -53,7 +54,7 @@ typedef struct mpk_factor_info {
     double growth;      /**< max |D| / max |A|, both scaled */
     double min_pivot;   /**< smallest absolute eigenvalue of a nonzero block of D, scaled matrix */
     int32_t max_front;  /**< rows of the largest front, delayed columns included */
-    int32_t threads;    /**< at work */
+    int32_t threads;    /**< at work; may be fewer than options.threads */
     double time_s;
     mpk_rank rank;     /**< of A; methods on blocks: always 0, as their pivots say nothing of A */
     double rank_bound; /**< numerical, undecided: the least eta found for which (A + E) v = 0 with

@@ -132,6 +132,7 @@ static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_optio
         status = fac->form->factorize(fac, is_new);
     }
     fac->at_work = false;
+    mpki_kept_trim(ctx, mpki_kept_most(fac->form->bytes(fac)));
     /* values that are refused leave it as it was; else old numbers must not pass for new ones */
     if (mpk_failed(status) && status != MPK_ERR_INPUT && status != MPK_ERR_ARGUMENT)
         fac->valid = false;
@@ -249,6 +250,10 @@ const char *mpk_factor_engine(const mpk_factor *fac) {
 void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
     if (!info) return;
     *info = fac && fac->valid ? fac->info : (mpk_factor_info){0};
+    if (fac && fac->valid) {
+        info->bytes += mpki_kept_basis_bytes(fac);
+        if (fac->form->beside) info->bytes += fac->form->beside(fac);
+    }
     if (!fac || !fac->valid || !atomic_load_explicit(&fac->examined, memory_order_acquire)) return;
     info->inertia.examined = 1;
     info->inertia.certified = fac->certificate.certified;

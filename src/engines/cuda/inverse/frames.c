@@ -3,6 +3,7 @@
  * and spread to the columns and rows that they stand for. What a limit does to them is decided on
  * the host. */
 #include "frames.h"
+#include "core/ascending.h"
 #include "engines/interface/largest.h"
 
 #include <stdlib.h>
@@ -24,11 +25,13 @@ void mpki_isai_framing_free(mpki_isai_job *job, mpki_isai_framing *f) {
 static mpk_status send(mpki_isai_job *job, mpki_isai_framing *f, int32_t *portion) {
     const int64_t four = sizeof *portion, most = job->n;
     int64_t count = 0, used = 0;
+    int32_t widest = 0;
     for (int32_t p = 0; p < f->m; p++)
         for (int32_t c = 0; c < rows_at(f, p); c += MPKI_ISAI_PORTION, count++) {
             const int32_t left = rows_at(f, p) - c;
             portion[count] = f->first[p] + c;
             portion[most + count] = left < MPKI_ISAI_PORTION ? left : MPKI_ISAI_PORTION;
+            if (portion[most + count] > widest) widest = portion[most + count];
         }
     mpk_status status = mpki_cuda_isai_take(job,
                                             mpki_cuda_isai_rounded((f->m + 1) * four) +
@@ -40,7 +43,8 @@ static mpk_status send(mpki_isai_job *job, mpki_isai_framing *f, int32_t *portio
     int32_t *const first = mpki_cuda_isai_place(&f->piece, &used, count * four);
     int32_t *const columns = mpki_cuda_isai_place(&f->piece, &used, count * four);
     f->list = mpki_cuda_isai_place(&f->piece, &used, count * four);
-    f->portions = (mpki_isai_portions){.count = count, .first = first, .columns = columns};
+    f->portions =
+        (mpki_isai_portions){.count = count, .first = first, .columns = columns, .widest = widest};
     f->portions.ptr = mpki_cuda_isai_place(&f->piece, &used, (count + 1) * 8);
     status = mpki_cuda_isai_to_device(job, f->on_device, f->first, (f->m + 1) * four);
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, first, portion, count * four);
@@ -133,11 +137,6 @@ static mpk_status graph_of_factor(mpki_isai_job *job, const mpki_isai_framing *f
     return status;
 }
 
-static int ascending(const void *a, const void *b) {
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The frames that A joins, by columns of A. */
 static mpk_status graph_of_matrix(mpki_isai_job *job, const mpki_isai_framing *f, pattern *s) {
     const mpki_full *a = f->stages->at ? f->stages->at : f->stages->a; /* by rows: columns of A */
@@ -163,7 +162,8 @@ static mpk_status graph_of_matrix(mpki_isai_job *job, const mpki_isai_framing *f
                     last[to] = p;
                     s->index[count++] = to;
                 }
-            qsort(s->index + s->ptr[p], (size_t)(count - s->ptr[p]), sizeof *s->index, ascending);
+            qsort(s->index + s->ptr[p], (size_t)(count - s->ptr[p]), sizeof *s->index,
+                  mpki_ascending);
         }
         s->ptr[f->m] = count;
     }
@@ -332,7 +332,9 @@ static mpk_status classify(mpki_isai_job *job, mpki_isai_framing *f, const mpki_
     if (!mpk_failed(status))
         status = mpki_cuda_isai_classify(&of_portions, &lengths, f->list, many, &longest);
     f->portions.list = f->list;
-    if (!mpk_failed(status)) memcpy(f->portions.many, many, sizeof f->portions.many);
+    if (mpk_failed(status)) return status;
+    memcpy(f->portions.many, many, sizeof f->portions.many);
+    f->portions.longest = longest;
     return status;
 }
 
