@@ -267,12 +267,13 @@ function(metapack_cuda_host_module)
     set(plain ${METAPACK_HOST_CXX} -std=c++17 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -I${host}
         -I${CMAKE_CURRENT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR}/include)
     set(compile ${plain} -O1 -x c++)
+    set(light ${plain} -Og -x c++) # small tests are at work on batches: what is optimized less is sooner there
     list(APPEND plain -x c++)
     # what stands for CUDA's headers takes most of the time of a small kernel: read once. A compiler cache is better at it
     execute_process(COMMAND ${METAPACK_HOST_CXX} --version OUTPUT_VARIABLE maker ERROR_QUIET)
     if(NOT CMAKE_C_COMPILER_LAUNCHER AND maker MATCHES "Free Software Foundation")
         file(GLOB stands CONFIGURE_DEPENDS ${host}/*.h)
-        foreach(way plain compile)
+        foreach(way plain light compile)
             set(begin ${CMAKE_CURRENT_BINARY_DIR}/cuda/host_${way}.h)
             file(WRITE ${begin}.new "#include <cuda_runtime.h>\n#include <cublas_v2.h>\n")
             configure_file(${begin}.new ${begin} COPYONLY)
@@ -286,10 +287,10 @@ function(metapack_cuda_host_module)
     metapack_cuda_object(host_module ${host}/module.cpp "${headers}" "${compile}")
     metapack_cuda_object(host_batch ${source}/batch/kernels/batch.cu "${headers}" "${compile}")
     foreach(precision RANGE 3)
-        metapack_cuda_object(host_batch_t${precision} ${source}/batch/kernels/batch_t.cu "${headers}" "${compile}"
+        metapack_cuda_object(host_batch_t${precision} ${source}/batch/kernels/batch_t.cu "${headers}" "${light}"
             -DMPKI_PRECISION=${precision})
         foreach(name panel registers_ldu registers_symmetric registers_indefinite)
-            metapack_cuda_object(host_${name}_t${precision} ${source}/batch/kernels/${name}_t.cu "${headers}" "${compile}"
+            metapack_cuda_object(host_${name}_t${precision} ${source}/batch/kernels/${name}_t.cu "${headers}" "${light}"
                 -DMPKI_PRECISION=${precision})
         endforeach()
     endforeach()

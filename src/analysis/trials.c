@@ -126,9 +126,10 @@ static mpk_status find_failing(const mpki_chooser *c, const mpki_trial *t,
  * is limited, since each trial has a graph of its own. *failed: there should be one */
 static mpki_pool *pool_for(const mpki_chooser *c, mpk_status *status) {
     const mpk_options *o = c->options;
-    if (o->threads < WIDE || o->memory_limit > 0 || c->problem->n < WORTH) return NULL;
+    const int threads = mpki_context_threads(c->ctx, o->threads);
+    if (threads < WIDE || o->memory_limit > 0 || c->problem->n < WORTH) return NULL;
     mpki_pool *pool =
-        mpki_context_pool(c->ctx, o->threads, MPKI_PAIRS * (mpki_nd_tasks(c->problem->n) + 2));
+        mpki_context_pool(c->ctx, threads, MPKI_PAIRS * (mpki_nd_tasks(c->problem->n) + 2));
     if (!pool) *status = mpki_failed(c->ctx);
     return pool;
 }

@@ -173,10 +173,11 @@ static bool take_kept(mpk_context *ctx, mpk_factor *fac, bool all, mpki_basis *b
 /* first [in] vectors before those of each zero pivot. Nothing is kept where that would be much
  * beside the factor, or in memory that another thread's context gives. */
 static void keep(mpk_context *ctx, mpk_factor *fac, bool all, int first, mpki_basis *basis) {
+    enum { KEPT_ANYWAY = 8 << 20 };
     static _Atomic uint64_t stamps;
     const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(fac->an->scalar);
     const double most = 0.25 * (double)fac->info.nnz * (double)mpk_scalar_size(fac->an->scalar);
-    if (ctx != fac->ctx || (double)basis->count * (double)bytes > fmax(most, 1 << 20)) return;
+    if (ctx != fac->ctx || (double)basis->count * (double)bytes > fmax(most, KEPT_ANYWAY)) return;
     mpki_kept_basis *kept = &fac->basis;
     if (mpki_lock_take(&fac->bringing)) *kept = (mpki_kept_basis){0};
     if (!kept->made || (all && !kept->all)) {

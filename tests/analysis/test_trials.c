@@ -3,6 +3,8 @@
  * fails. */
 #include "context.h"
 
+#include "core/pool.h"
+
 static mpk_options options_of(mpk_device device, int threads) {
     mpk_options o;
     mpk_options_init(&o);
@@ -18,6 +20,7 @@ static const char *const cases[] = {"helmholtz 2d 130", "optimal-control 400", "
 
 static void test_side_by_side(void **state) {
     (void)state;
+    mpki_context_set_cores(ctx, 6);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         mpk_problem *a = NULL;
         assert_int_equal(mpk_problem_generate(ctx, cases[k], 1, &a), MPK_OK);
