@@ -73,6 +73,10 @@ void mpk_context_destroy(mpk_context **ctx) {
     *ctx = NULL;
 }
 
+const mpk_allocator *mpki_context_allocator(const mpk_context *ctx) {
+    return &ctx->allocator;
+}
+
 mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity) {
     if (ctx->pool && (mpki_pool_threads(ctx->pool) != threads || mpki_pool_is_lost(ctx->pool)))
         mpki_pool_destroy(&ctx->pool);
