@@ -68,6 +68,7 @@ struct mpk_systems {
     mpk_context **child; /* workers */
     mpki_template *template;
     const char *reason;
+    const void *kernels; /* FN(lanes): what the environment says later does not change it */
     int width;
     int64_t packs;
     mpki_lanes_pack *pack;
@@ -121,9 +122,9 @@ void mpki_single_drop(mpki_slot *slot);
 
 /* clang-format off */
 #define MPKI_SYSTEMS(p)                                                                            \
-    /** of cpu_lanes(most): width, and bytes of work->w for a plan */                              \
-    int mpki_##p##_lanes_width(int most);                                                          \
-    int64_t mpki_##p##_lanes_panel(const mpki_lanes_plan *plan, int width);                        \
+    /** cpu_lanes(most) and its width; and bytes of work->w for a plan */                          \
+    const void *mpki_##p##_lanes_choose(int most, int *width);                                     \
+    int64_t mpki_##p##_lanes_panel(const mpki_lanes_plan *plan, const void *kernels);              \
     /** one pack of a job, which factorizes, solves, certifies */                                  \
     void mpki_##p##_pack_run(mpki_systems_job *job, int worker, int64_t pack);                     \
     /** values of a lane, in the order of the analysis; likewise its D, as MPK_GET_D, and scale */ \

@@ -12,12 +12,15 @@
 enum { WIDTH_MOST = 64 / sizeof(R) };
 static const char STAGE[] = "systems";
 
-int FN(lanes_width)(int most) {
-    return FN(cpu_lanes)(most)->width;
+const void *FN(lanes_choose)(int most, int *width) {
+    const FN(lanes) *k = FN(cpu_lanes)(most);
+    *width = k->width;
+    return k;
 }
 
-int64_t FN(lanes_panel)(const mpki_lanes_plan *plan, int width) {
-    return FN(cpu_lanes)(width)->panel_reals(plan) * (int64_t)sizeof(R);
+int64_t FN(lanes_panel)(const mpki_lanes_plan *plan, const void *kernels) {
+    const FN(lanes) *k = kernels;
+    return k->panel_reals(plan) * (int64_t)sizeof(R);
 }
 
 /* A pack at work. */
@@ -301,7 +304,7 @@ void FN(pack_run)(mpki_systems_job *job, int worker, int64_t number) {
     mpk_systems *s = job->s;
     pack g = {.job = job,
               .s = s,
-              .k = FN(cpu_lanes)(s->width),
+              .k = s->kernels,
               .plan = &s->template->plan,
               .p = &s->pack[number],
               .work = &s->work[worker],
@@ -318,8 +321,9 @@ void FN(pack_run)(mpki_systems_job *job, int worker, int64_t number) {
 /* Entries of one lane of an array. */
 static void pull(const mpk_systems *s, int64_t place, const void *from, int64_t count, T *to) {
     T *at[WIDTH_MOST] = {NULL};
+    const FN(lanes) *k = s->kernels;
     at[place % s->width] = to;
-    FN(cpu_lanes)(s->width)->give(count, from, at, 1);
+    k->give(count, from, at, 1);
 }
 
 void FN(lane_values)(const mpk_systems *s, int64_t place, void *ax) {

@@ -74,7 +74,8 @@ static mpk_status work_make(mpk_systems *s, mpki_pack_work *w, int32_t sides) {
     if (sides < 1) sides = 1;
     if (w->x && w->sides >= sides) return MPK_OK;
     work_free(ctx, w);
-    w->lanes.w = mpki_alloc(ctx, STAGE, MPKI_DISPATCH(an->scalar, lanes_panel)(plan, s->width), 1);
+    w->lanes.w =
+        mpki_alloc(ctx, STAGE, MPKI_DISPATCH(an->scalar, lanes_panel)(plan, s->kernels), 1);
     w->lanes.contribution = mpki_alloc(ctx, STAGE, plan->contributions, all);
     bool whole = w->lanes.w && w->lanes.contribution;
     for (int k = 0; k < 4; k++) {

@@ -129,6 +129,7 @@ void mpki_single_run(mpki_systems_job *job, int home) {
             factorize(&lane, ctx, b);
             if (lane.failed) job->failed = lane.failed;
             if (job->failed || mpk_failed(said->status)) continue;
+            if (job->certify) certify(job, ctx, b);
         } else if (job->certify && !slot->examined) {
             certify(job, ctx, b);
         }

@@ -106,7 +106,7 @@ mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an, const mp
         status = mpki_template_make(ctx, an, &s->single, &s->template, &s->reason);
     if (s->template) {
         const int most = s->expected < 64 ? (int)s->expected : 64;
-        s->width = MPKI_DISPATCH(an->scalar, lanes_width)(most);
+        s->kernels = MPKI_DISPATCH(an->scalar, lanes_choose)(most, &s->width);
     }
     if (!mpk_failed(status)) status = grow(s, count);
     if (mpk_failed(status))
