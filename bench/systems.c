@@ -143,10 +143,14 @@ int main(int argc, char **argv) {
     o.threads = 1;
     o.method = MPK_METHOD_LDLT;
     for (int k = 1; k < argc; k++) {
-        if (!strcmp(argv[k], "-t") && k + 1 < argc) o.threads = atoi(argv[++k]);
-        else if (!strcmp(argv[k], "-s") && k + 1 < argc) spread = atof(argv[++k]);
-        else if (!strcmp(argv[k], "-m") && k + 1 < argc && matrices < 64) matrix[matrices++] = argv[++k];
-        else if (counts < 16) count[counts++] = atoll(argv[k]);
+        if (!strcmp(argv[k], "-t") && k + 1 < argc)
+            o.threads = atoi(argv[++k]);
+        else if (!strcmp(argv[k], "-s") && k + 1 < argc)
+            spread = atof(argv[++k]);
+        else if (!strcmp(argv[k], "-m") && k + 1 < argc && matrices < 64)
+            matrix[matrices++] = argv[++k];
+        else if (counts < 16)
+            count[counts++] = atoll(argv[k]);
     }
     printf("%-28s %6s %6s | %8s %8s %8s %8s | %8s %8s %8s | %6s %6s %7s %6s\n", "matrix", "n",
            "count", "factor", "bare", "refined", "both", "f. each", "bare", "refined", "bare x",
@@ -162,7 +166,8 @@ int main(int argc, char **argv) {
         for (int c = 0; c < counts; c++) {
             const int64_t many = count[c];
             double *ax = malloc((size_t)(many * v.nnz) * sizeof *ax);
-            double *b = malloc((size_t)(many * v.n) * sizeof *b), *x = malloc((size_t)(many * v.n) * sizeof *x);
+            double *b = malloc((size_t)(many * v.n) * sizeof *b),
+                   *x = malloc((size_t)(many * v.n) * sizeof *x);
             for (int64_t k = 0; k < many * v.nnz; k++)
                 ax[k] = ((const double *)v.ax)[k % v.nnz] * (1 + spread * uniform());
             for (int64_t k = 0; k < many; k++) ones(&v, ax + k * v.nnz, b + k * v.n);

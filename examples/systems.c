@@ -111,8 +111,8 @@ static double now_s(void) {
 }
 
 /* All at once; the mask leaves out those that are done. */
-static mpk_status together(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o, int count,
-                           int64_t nnz, program *p) {
+static mpk_status together(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o,
+                           int count, int64_t nnz, program *p) {
     mpk_systems *s = NULL;
     mpk_systems_options how;
     mpk_systems_options_init(&how);
@@ -122,8 +122,8 @@ static mpk_status together(mpk_context *ctx, const mpk_analysis *an, const mpk_o
     uint8_t *mask = malloc((size_t)count);
     const mpk_batch_array values = {MPK_BATCH_STRIDED, MPK_HOST, ax, nnz, 1, 1};
     const mpk_batch_array sides = {MPK_BATCH_STRIDED, MPK_HOST, d, N, N, 1};
-    mpk_status status = ax && d && mask ? mpk_systems_create(ctx, an, o, &how, count, &s)
-                                        : MPK_ERR_MEMORY;
+    mpk_status status =
+        ax && d && mask ? mpk_systems_create(ctx, an, o, &how, count, &s) : MPK_ERR_MEMORY;
     for (int left = count; left > 0 && !mpk_failed(status);) {
         left = 0;
         for (int k = 0; k < count; k++) {
@@ -173,8 +173,8 @@ int main(int argc, char **argv) {
     o.threads = argc > 2 ? atoi(argv[2]) : 1;
     program typical = p[0];
     prepare(&typical, nnz, first, rhs);
-    mpk_status status = mpk_problem_from_csc(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, first,
-                                             &problem);
+    mpk_status status =
+        mpk_problem_from_csc(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, first, &problem);
     if (!mpk_failed(status)) status = mpk_analyse(ctx, problem, &o, &an);
     const double t0 = now_s();
     if (!mpk_failed(status)) status = together(ctx, an, &o, count, nnz, p);

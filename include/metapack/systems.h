@@ -51,10 +51,10 @@ typedef struct mpk_systems_results {
                              systems examined, for a product and a solve each in most cases */
     int32_t *steps;     /**< [out] count: of refinement, of the right-hand side with the most */
     double *growth;     /**< [out] count: max |D| / max |A|, both scaled */
-    double *omega;      /**< [out] count: componentwise backward error (mpk_solve_info), the worst of
+    double *omega;    /**< [out] count: componentwise backward error (mpk_solve_info), the worst of
                              its right-hand sides; bare solves do not know it, nor the next */
-    double *normwise;   /**< [out] count: normwise backward error, likewise */
-    double *logdet;     /**< [out] 3 count: log|det A|, and the sign or phase of det A (re, im) */
+    double *normwise; /**< [out] count: normwise backward error, likewise */
+    double *logdet;   /**< [out] 3 count: log|det A|, and the sign or phase of det A (re, im) */
 } mpk_systems_results;
 
 /** Create `count` systems without values. Where that will be faster, and the analysed values have
@@ -148,12 +148,12 @@ typedef struct mpk_systems_info {
     int64_t count;
     int64_t by_template, by_single; /**< systems with factors, by tier */
     int32_t n;
-    int32_t width;      /**< systems side by side in a pack; 1: there is no template */
-    const char *reason; /**< why there is no template; "" where there is one. Static */
-    int32_t max_front;  /**< rows of its largest front; of the analysis where there is none */
-    int64_t factor_nnz; /**< entries of L, likewise */
-    double flops;       /**< of a factorization, likewise */
-    int64_t bytes;      /**< held, with the factors of the single engine */
+    int32_t width;       /**< systems side by side in a pack; 1: there is no template */
+    const char *reason;  /**< why there is no template; "" where there is one. Static */
+    int32_t max_front;   /**< rows of its largest front; of the analysis where there is none */
+    int64_t factor_nnz;  /**< entries of L, likewise */
+    double flops;        /**< of a factorization, likewise */
+    int64_t bytes;       /**< held, with the factors of the single engine */
     int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_systems_info;
 
@@ -169,8 +169,7 @@ MPK_API void mpk_systems_info_get_sized(size_t size, const mpk_systems *systems,
 #ifndef MPKI_LIBRARY
 #define mpk_systems_options_init(...)                                                              \
     mpk_systems_options_init_sized(sizeof(mpk_systems_options), __VA_ARGS__)
-#define mpk_systems_info_get(...)                                                                  \
-    mpk_systems_info_get_sized(sizeof(mpk_systems_info), __VA_ARGS__)
+#define mpk_systems_info_get(...) mpk_systems_info_get_sized(sizeof(mpk_systems_info), __VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

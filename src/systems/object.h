@@ -28,19 +28,19 @@ void mpki_template_free(mpk_context *ctx, mpki_template **t);
 /** One of the systems. */
 typedef struct mpki_slot {
     mpk_systems_tier tier;
-    mpk_status status; /* of the factorization that it has, or why it has none */
-    mpk_factor *fac;   /* tier single */
-    int home;          /* whose context fac was made with */
-    int64_t place;     /* tier template: pack * width + lane */
-    mpki_lane_outcome lane;    /* likewise: what came of it */
+    mpk_status status;      /* of the factorization that it has, or why it has none */
+    mpk_factor *fac;        /* tier single */
+    int home;               /* whose context fac was made with */
+    int64_t place;          /* tier template: pack * width + lane */
+    mpki_lane_outcome lane; /* likewise: what came of it */
     bool examined, certified;
 } mpki_slot;
 
 /** What a call has to say of one of them. */
 typedef struct mpki_said {
-    bool active;   /* the call works on it */
-    bool factor;   /* and has yet to factorize it by the single engine */
-    bool solve;    /* and to solve with it by the single engine */
+    bool active; /* the call works on it */
+    bool factor; /* and has yet to factorize it by the single engine */
+    bool solve;  /* and to solve with it by the single engine */
     mpk_status status;
     int32_t steps;
     double omega, normwise;
@@ -62,8 +62,8 @@ struct mpk_systems {
     mpk_options options, single; /* the caller's; those of one system */
     int64_t expected, count;
     bool keep;
-    mpki_slot *slot;  /* count */
-    mpki_said *said;  /* count */
+    mpki_slot *slot; /* count */
+    mpki_said *said; /* count */
     int workers;
     mpk_context **child; /* workers */
     mpki_template *template;
@@ -81,8 +81,8 @@ typedef struct mpki_systems_job {
     const mpk_batch_array *ax, *b, *x; /* NULL: not its business */
     int32_t nrhs;
     bool bare, fresh, certify;
-    int64_t *in_pack;     /* packs x width: the slot in each lane; -1: none */
-    int64_t *list;        /* the packs at work */
+    int64_t *in_pack; /* packs x width: the slot in each lane; -1: none */
+    int64_t *list;    /* the packs at work */
     int64_t packs;
     _Atomic int64_t done; /* for progress */
     _Atomic int failed;   /* an mpk_status that ends the call */
@@ -97,9 +97,8 @@ static inline mpki_strand mpki_strand_of(const mpk_batch_array *x, int64_t b, si
     if (x->layout == MPK_BATCH_POINTERS) return (mpki_strand){((char *const *)x->data)[b], 1};
     if (x->layout == MPK_BATCH_STRIDED)
         return (mpki_strand){(char *)x->data + b * x->stride * (int64_t)size, 1};
-    return (mpki_strand){(char *)x->data +
-                             (b / x->width * x->stride + b % x->width) * (int64_t)size,
-                         x->width};
+    return (mpki_strand){
+        (char *)x->data + (b / x->width * x->stride + b % x->width) * (int64_t)size, x->width};
 }
 
 /** Entries from one strand to another. */

@@ -69,11 +69,12 @@ static const T *bring_values(const pack *g, int64_t b, T *own, mpki_said *said) 
         mpki_strand_copy(sizeof(T), given, from, (mpki_strand){(char *)copy, 1});
         values = copy;
     }
-    said->status = mpki_given_gather(g->ctx, STAGE, an->layout, an->scalar, an->symmetry, values,
-                                     own, &skew);
+    said->status =
+        mpki_given_gather(g->ctx, STAGE, an->layout, an->scalar, an->symmetry, values, own, &skew);
     if (values != from.p) mpki_release(g->ctx, (void *)(uintptr_t)values);
     if (said->status == MPK_ERR_MEMORY) g->job->failed = said->status;
-    if (skew) said->factor = true; /* the triangles differ: the single engine knows what that means */
+    if (skew)
+        said->factor = true; /* the triangles differ: the single engine knows what that means */
     mpki_skew_free(g->ctx, &skew);
     return mpk_failed(said->status) ? NULL : own;
 }
@@ -158,8 +159,8 @@ static void refine(pack *g, const T *const *at, R *x, mpki_lane_quality *q) {
             worse |= back[l];
             if (!back[l]) q[l] = now[l];
             q[l].steps = step + 1;
-            mark[l] = !back[l] && after <= 0.5 * before && !(after <= accuracy) &&
-                      step + 1 < o->refine;
+            mark[l] =
+                !back[l] && after <= 0.5 * before && !(after <= accuracy) && step + 1 < o->refine;
             any |= mark[l];
         }
         if (worse) g->k->restore(g->n, back, g->work->best, x);
@@ -292,8 +293,8 @@ static void certify(pack *g) {
             to[q] = y + g->n;
             g->k->give(g->n, w->x[1], to, 1);
             to[q] = NULL;
-            open[q] = mpki_certificate_next(
-                &found[q], FN(contraction)(g->n, g->work->scale, y, y + g->n));
+            open[q] = mpki_certificate_next(&found[q],
+                                            FN(contraction)(g->n, g->work->scale, y, y + g->n));
             any |= open[q];
             if (!open[q]) g->s->slot[g->slot[q]].certified = found[q].certified;
         }

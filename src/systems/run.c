@@ -157,7 +157,8 @@ mpk_status mpki_systems_run(mpki_systems_job *job) {
     if (mpk_failed(status)) goto done;
     mpki_pool_for(pool, 0, job->packs, pack_item, job);
     if (!job->failed && wants_single(s)) mpki_pool_for(pool, 0, s->workers, single_item, job);
-    if (job->failed == MPK_ERR_CANCELLED) status = mpki_stopped(ctx, STAGE);
+    if (job->failed == MPK_ERR_CANCELLED)
+        status = mpki_stopped(ctx, STAGE);
     else if (job->failed)
         status = mpki_error(ctx, (mpk_status)job->failed, STAGE, -1, "no room for all systems: %s",
                             mpk_status_text((mpk_status)job->failed));

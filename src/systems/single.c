@@ -13,7 +13,8 @@ void mpki_single_drop(mpki_slot *slot) {
 void mpki_strand_copy(size_t size, int64_t count, mpki_strand from, mpki_strand to) {
     const char *p = from.p;
     char *q = to.p;
-    for (int64_t k = 0; k < count; k++, p += from.step * (int64_t)size, q += to.step * (int64_t)size)
+    for (int64_t k = 0; k < count;
+         k++, p += from.step * (int64_t)size, q += to.step * (int64_t)size)
         for (size_t byte = 0; byte < size; byte++) q[byte] = p[byte];
 }
 
@@ -47,8 +48,8 @@ static void factorize(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
     } else { /* a solve asks for it */
         copy = mpki_alloc(ctx, STAGE, an->nnz, size);
         if (copy) MPKI_DISPATCH(an->scalar, lane_values)(s, slot->place, copy);
-        said->status = copy ? mpk_factorize_lower(ctx, an, copy, &s->single, &slot->fac)
-                            : mpki_failed(ctx);
+        said->status =
+            copy ? mpk_factorize_lower(ctx, an, copy, &s->single, &slot->fac) : mpki_failed(ctx);
     }
     mpki_release(ctx, copy);
     slot->tier = mpk_failed(said->status) ? MPK_TIER_NONE : MPK_TIER_SINGLE;
@@ -74,7 +75,8 @@ static void solve(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
     const int64_t n = s->an->n;
     const size_t size = mpk_scalar_size(s->an->scalar);
     mpk_solve_info info = {0};
-    void *x = mpki_alloc(ctx, STAGE, n * job->nrhs, size); /* kept from the caller until it is right */
+    void *x =
+        mpki_alloc(ctx, STAGE, n * job->nrhs, size); /* kept from the caller until it is right */
     if (!x) {
         ends(job, said->status = mpki_failed(ctx));
         return;
@@ -134,6 +136,7 @@ void mpki_single_run(mpki_systems_job *job, int home) {
             certify(job, ctx, b);
         }
         if (job->b && slot->tier == MPK_TIER_SINGLE && !job->failed) solve(job, ctx, b);
-        if (mpki_stop_wanted(s->ctx, job->b ? "solve" : "factorize")) job->failed = MPK_ERR_CANCELLED;
+        if (mpki_stop_wanted(s->ctx, job->b ? "solve" : "factorize"))
+            job->failed = MPK_ERR_CANCELLED;
     }
 }

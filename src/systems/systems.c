@@ -56,14 +56,14 @@ static mpk_status grow(mpk_systems *s, int64_t count) {
     s->said = said;
     if (mpk_failed(mpki_packs_make(s, count))) return mpki_failed(s->ctx);
     for (int64_t b = s->count; b < count; b++)
-        slot[b] = (mpki_slot){.status = MPK_ERR_ARGUMENT, .home = (int)(b % s->workers), .place = b};
+        slot[b] =
+            (mpki_slot){.status = MPK_ERR_ARGUMENT, .home = (int)(b % s->workers), .place = b};
     s->count = count;
     return MPK_OK;
 }
 
 static mpk_status check_count(mpk_context *ctx, int64_t count) {
-    if (count < 0)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, count, "the count is negative");
+    if (count < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, count, "the count is negative");
     if (count > INT64_MAX >> 20)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, count,
                           "%lld systems: that is more than any memory has", (long long)count);

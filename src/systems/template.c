@@ -8,11 +8,8 @@
 static const char STAGE[] = "systems";
 
 /* Packs have no overhead for each front that many zeros would be worth: bench/results/systems.md. */
-static const mpki_relax RELAX = {.equal = true,
-                                 .few = 8,
-                                 .few_width = 8,
-                                 .width = {4, 8, 16},
-                                 .share = {0.30, 0.20, 0.10}};
+static const mpki_relax RELAX = {
+    .equal = true, .few = 8, .few_width = 8, .width = {4, 8, 16}, .share = {0.30, 0.20, 0.10}};
 
 /* Rows of a front from which on one system at a time is faster. */
 enum { FRONT_MOST = 400 };
@@ -205,8 +202,7 @@ mpk_status mpki_template_make(mpk_context *ctx, const mpk_analysis *an, const mp
     int32_t *mate = MPKI_NEW(ctx, STAGE, an->n, int32_t);
     mpk_status status = t && perm && mate ? MPK_OK : mpki_failed(ctx);
     if (!mpk_failed(status)) status = find_pivots(ctx, an, options, perm, mate, reason);
-    if (!mpk_failed(status) && !*reason)
-        status = grow_tree(ctx, an, options, perm, mate, &t->an);
+    if (!mpk_failed(status) && !*reason) status = grow_tree(ctx, an, options, perm, mate, &t->an);
     if (!mpk_failed(status) && !*reason && t->an->info.max_front > FRONT_MOST)
         *reason = "its fronts are so large that one system at a time is faster";
     if (!mpk_failed(status) && !*reason) status = fill(ctx, an, mate, t, reason);

@@ -16,7 +16,8 @@ static void help_and_version(void **state) {
     assert_has(o.out, mpk_version());
     static const char *const commands[] = {"solve",        "analyse",    "inertia", "info",
                                            "generate",     "stats",      "convert", "schur",
-                                           "accelerators", "synthesize", "inverse", "doctor"};
+                                           "accelerators", "synthesize", "inverse", "doctor",
+                                           "systems"};
     for (int k = 0; k < 8; k++) {
         static char first[sizeof o.out];
         RUN(&o, NULL, commands[k], "--help");
@@ -92,7 +93,8 @@ static void options_are_documented(void **state) {
     static char page[1 << 16], completion[1 << 16], zsh[1 << 17], fish[1 << 16];
     static const char *const commands[] = {"solve",        "analyse",    "inertia", "info",
                                            "generate",     "stats",      "convert", "schur",
-                                           "accelerators", "synthesize", "inverse", "doctor"};
+                                           "accelerators", "synthesize", "inverse", "doctor",
+                                           "systems"};
     read_text(METAPACK_DATA "/../completions/metapack.bash", completion, sizeof completion);
     read_text(METAPACK_DATA "/../completions/metapack.zsh", zsh, sizeof zsh);
     read_text(METAPACK_DATA "/../completions/metapack.fish", fish, sizeof fish);

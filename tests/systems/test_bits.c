@@ -20,7 +20,8 @@ typedef struct alone {
 
 static alone alone_of(cases *c) {
     const int64_t bytes = (int64_t)c->n * c->nrhs * (int64_t)c->size;
-    alone a = {malloc((size_t)(c->count * bytes)), malloc((size_t)(c->count * bytes)), {0}, {0}, {0}};
+    alone a = {
+        malloc((size_t)(c->count * bytes)), malloc((size_t)(c->count * bytes)), {0}, {0}, {0}};
     for (int64_t k = 0; k < c->count; k++) {
         mpk_systems *s = systems_of(c, 1, 1, 0);
         mpk_batch_array ax = strided(c->ax + k * c->nnz * (int64_t)c->size, c->nnz, 1);
@@ -47,7 +48,8 @@ static void test_counts(void **unused) {
     (void)unused;
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
         for (enum support_family f = SPARSE; f <= PAIRS; f++) {
-            cases c = cases_make(NULL, f, N, kinds[kind].scalar, kinds[kind].symmetry, MOST, 2, 0.1);
+            cases c =
+                cases_make(NULL, f, N, kinds[kind].scalar, kinds[kind].symmetry, MOST, 2, 0.1);
             alone a = alone_of(&c);
             mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
             for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
@@ -57,8 +59,7 @@ static void test_counts(void **unused) {
                     mpk_systems *s = systems_of(&c, counts[k], (int)(k % 2), 0);
                     const mpk_systems_results r = {.growth = growth}, of_solve = {.omega = omega};
                     assert_false(mpk_failed(mpk_systems_factorize(c.ctx, s, &ax, NULL, &r)));
-                    assert_false(
-                        mpk_failed(mpk_systems_solve(c.ctx, s, 2, &b, &x, 1, NULL, NULL)));
+                    assert_false(mpk_failed(mpk_systems_solve(c.ctx, s, 2, &b, &x, 1, NULL, NULL)));
                     same(&c, a.bare, c.x, 0, counts[k]);
                     assert_false(mpk_failed(
                         mpk_systems_factorize_solve(c.ctx, s, &ax, 2, &b, &x, 0, NULL, &of_solve)));
@@ -157,8 +158,8 @@ static void test_sets(void **unused) {
     static const char *const names[] = {"generic", "avx2", "avx512"};
     (void)unused;
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-        cases c = cases_make(NULL, SADDLE_POINT, N, kinds[kind].scalar, kinds[kind].symmetry, 20, 1,
-                             0.1);
+        cases c =
+            cases_make(NULL, SADDLE_POINT, N, kinds[kind].scalar, kinds[kind].symmetry, 20, 1, 0.1);
         alone a = alone_of(&c);
         mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
         for (int set = 0; set < 3; set++) {
@@ -181,7 +182,6 @@ static void test_sets(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_counts), cmocka_unit_test(test_masks),
-                                       cmocka_unit_test(test_layouts),
-                                       cmocka_unit_test(test_sets)};
+                                       cmocka_unit_test(test_layouts), cmocka_unit_test(test_sets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@ enum { PATTERNS = 2000, EACH = 64 };
 static const struct {
     mpk_scalar scalar;
     mpk_symmetry symmetry;
-} kinds[] = {{MPK_D, MPK_SYMMETRIC}, {MPK_S, MPK_SYMMETRIC}, {MPK_Z, MPK_HERMITIAN},
-             {MPK_C, MPK_SYMMETRIC}};
+} kinds[] = {
+    {MPK_D, MPK_SYMMETRIC}, {MPK_S, MPK_SYMMETRIC}, {MPK_Z, MPK_HERMITIAN}, {MPK_C, MPK_SYMMETRIC}};
 
 /* Values over some decades. */
 static void spread_values(cases *c, double decades) {
@@ -65,10 +65,9 @@ static void test_many(void **unused) {
             odd += status[k] != (int32_t)one;
             if (counted && certified[k] && found.certified)
                 for (int q = 0; q < 3; q++)
-                    assert_int_equal(inertia[3 * k + q],
-                                     q == 0   ? info.inertia.positive
-                                     : q == 1 ? info.inertia.negative
-                                              : info.inertia.zero);
+                    assert_int_equal(inertia[3 * k + q], q == 0   ? info.inertia.positive
+                                                         : q == 1 ? info.inertia.negative
+                                                                  : info.inertia.zero);
             mpk_factor_destroy(&fac);
         }
         free(y);

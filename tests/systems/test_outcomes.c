@@ -17,19 +17,22 @@ static void test_beside_single(void **unused) {
     static const struct {
         mpk_scalar scalar;
         mpk_symmetry symmetry;
-    } kinds[] = {{MPK_D, MPK_SYMMETRIC}, {MPK_Z, MPK_SYMMETRIC}, {MPK_Z, MPK_HERMITIAN},
+    } kinds[] = {{MPK_D, MPK_SYMMETRIC},
+                 {MPK_Z, MPK_SYMMETRIC},
+                 {MPK_Z, MPK_HERMITIAN},
                  {MPK_S, MPK_SYMMETRIC}};
     (void)unused;
     for (size_t kind = 0; kind < 4; kind++)
         for (enum support_family f = SPARSE; f < FAMILY_COUNT; f++) {
-            cases c = cases_make(NULL, f, N, kinds[kind].scalar, kinds[kind].symmetry, COUNT, 1, 0.2);
+            cases c =
+                cases_make(NULL, f, N, kinds[kind].scalar, kinds[kind].symmetry, COUNT, 1, 0.2);
             const bool counted = c.scalar <= MPK_D || c.symmetry == MPK_HERMITIAN;
             mpk_systems *s = systems_of(&c, COUNT, 1, 0);
             mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
             int32_t status[COUNT], tier[COUNT], rank[COUNT], certified[COUNT], steps[COUNT];
             int64_t inertia[3 * COUNT];
             double growth[COUNT], omega[COUNT], normwise[COUNT], logdet[3 * COUNT];
-            const mpk_systems_results r = {status, tier,  rank,     inertia, certified,
+            const mpk_systems_results r = {status, tier,   rank,  inertia,  certified,
                                            steps,  growth, omega, normwise, logdet};
             const mpk_status all =
                 mpk_systems_factorize_solve(c.ctx, s, &ax, 1, &b, &x, 0, NULL, &r);
@@ -41,8 +44,8 @@ static void test_beside_single(void **unused) {
                 mpk_solve_info solved;
                 double expected[3], y[4 * N];
                 mpk_certificate certificate;
-                const mpk_status one = mpk_factorize(
-                    c.ctx, c.an, c.ax + k * c.nnz * (int64_t)c.size, &c.o, &fac);
+                const mpk_status one =
+                    mpk_factorize(c.ctx, c.an, c.ax + k * c.nnz * (int64_t)c.size, &c.o, &fac);
                 assert_false(mpk_failed(one));
                 mpk_factor_info_get(fac, &info);
                 mpk_get(c.ctx, fac, MPK_GET_LOGDET, expected, sizeof expected);

@@ -57,7 +57,8 @@ static void assemble(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack, i
     const R *ax = pack->ax, *scale = pack->scale;
     for (int64_t k = t->scatter_ptr[s]; k < t->scatter_ptr[s + 1]; k++) {
         const mpki_lanes_entry *e = &plan->entry[k];
-        const vec by = v_load(scale + (int64_t)e->i * LANES) * v_load(scale + (int64_t)e->j * LANES);
+        const vec by =
+            v_load(scale + (int64_t)e->i * LANES) * v_load(scale + (int64_t)e->j * LANES);
         const entry x = e_conj(e_scaled(e_load(at_const(ax, e->from)), by), e->conjugated);
         R *p = at(pack->l, e->to);
         e_store(p, e_add(e_load(p), x));
@@ -320,8 +321,8 @@ static int64_t panel_reals(const mpki_lanes_plan *plan) {
 
 static void tell(const tally *t, vec bound, vec noise, mpki_lane_outcome *lane) {
     const vec growth = v_max(t->most, v_all(1));
-    const mask good = t->passed & (t->largest <= bound) & (t->least > noise * growth) &
-                      (t->most - t->most == 0);
+    const mask good =
+        t->passed & (t->largest <= bound) & (t->least > noise * growth) & (t->most - t->most == 0);
     for (int q = 0; q < LANES; q++) {
         lane[q].good &= good[q] != 0;
         lane[q].positive = (int32_t)t->positive[q];

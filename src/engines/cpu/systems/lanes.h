@@ -27,12 +27,12 @@ typedef struct mpki_lanes_entry {
 typedef struct mpki_lanes_plan {
     mpki_tree_view tree;
     bool hermitian;
-    const int64_t *l; /* nsuper + 1 */
-    const int64_t *c; /* nsuper: where the contribution begins, in the work space */
+    const int64_t *l;              /* nsuper + 1 */
+    const int64_t *c;              /* nsuper: where the contribution begins, in the work space */
     const mpki_lanes_entry *entry; /* by scatter_ptr of the tree */
     const char *pair;              /* n, by position: 1: first of a 2x2 pivot, 2: second, 0: 1x1 */
-    const double *matched;         /* n, problem order: scaling of a matching; NULL: there is none */
-    int64_t contributions;         /* entries of them that are held at a time, at most */
+    const double *matched; /* n, problem order: scaling of a matching; NULL: there is none */
+    int64_t contributions; /* entries of them that are held at a time, at most */
     int32_t max_front;
 } mpki_lanes_plan;
 
@@ -97,8 +97,9 @@ typedef struct FN(lanes) {
                      const R *b, R *r, R *low, R *w);
     /** The same, and what it tells of x. work->x[1] := r; [2] and [3] are overwritten.
      *  quality [out] width; steps are left */
-    void (*measure)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack, const mpki_lane_outcome *lane,
-                    const R *x, const R *b, mpki_lanes_work *work, mpki_lane_quality *quality);
+    void (*measure)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
+                    const mpki_lane_outcome *lane, const R *x, const R *b, mpki_lanes_work *work,
+                    mpki_lane_quality *quality);
     /** x := x + y in the lanes that are marked, and best := x before. */
     void (*advance)(int32_t n, const bool *mark, const R *y, R *x, R *best);
     /** x := best in the lanes that are marked. */

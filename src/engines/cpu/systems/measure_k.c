@@ -31,8 +31,8 @@ static mask maxima(const mpki_tree_view *t, const R *ax, const R *s, R *most) {
         const vec sj = v_load(s + j * LANES);
         for (int64_t k = t->ap[j]; k < t->ap[j + 1]; k++) {
             R *p = most + (int64_t)t->ai[k] * LANES;
-            const vec a = e_modulus(e_load(at_const(ax, k))) *
-                          (v_load(s + (int64_t)t->ai[k] * LANES) * sj);
+            const vec a =
+                e_modulus(e_load(at_const(ax, k))) * (v_load(s + (int64_t)t->ai[k] * LANES) * sj);
             own = v_max(a, own);
             v_store(p, v_max(a, v_load(p)));
         }
@@ -191,8 +191,8 @@ static vec norm(int32_t n, const R *x, mask *finite) {
 }
 
 void ISA_FN(lanes_measure)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
-                           const mpki_lane_outcome *lane, const R *x, const R *b, mpki_lanes_work *work,
-                           mpki_lane_quality *quality) {
+                           const mpki_lane_outcome *lane, const R *x, const R *b,
+                           mpki_lanes_work *work, mpki_lane_quality *quality) {
     const int32_t n = plan->tree.n;
     const R *norms = pack->row_norm;
     R *r = work->x[1], *w = work->x[3];

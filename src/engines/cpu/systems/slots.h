@@ -14,8 +14,8 @@ void ISA_FN(lanes_solve)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pac
 void ISA_FN(lanes_residual)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack, const R *x,
                             const R *b, R *r, R *low, R *w);
 void ISA_FN(lanes_measure)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
-                           const mpki_lane_outcome *lane, const R *x, const R *b, mpki_lanes_work *work,
-                           mpki_lane_quality *quality);
+                           const mpki_lane_outcome *lane, const R *x, const R *b,
+                           mpki_lanes_work *work, mpki_lane_quality *quality);
 void ISA_FN(lanes_advance)(int32_t n, const bool *mark, const R *y, R *x, R *best);
 void ISA_FN(lanes_restore)(int32_t n, const bool *mark, const R *best, R *x);
 

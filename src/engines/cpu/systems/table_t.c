@@ -7,8 +7,7 @@
 extern const FN(lanes) TABLE(generic), TABLE(avx2), TABLE(avx512);
 
 const FN(lanes) * FN(cpu_lanes)(int most) {
-    const FN(lanes) *const tables[] = {MPKI_IF_generic(&TABLE(generic)),
-                                       MPKI_IF_avx2(&TABLE(avx2)),
+    const FN(lanes) *const tables[] = {MPKI_IF_generic(&TABLE(generic)), MPKI_IF_avx2(&TABLE(avx2)),
                                        MPKI_IF_avx512(&TABLE(avx512))};
     const FN(lanes) *found = NULL;
     for (int level = mpki_cpu_level(); level >= 0; level--) {
