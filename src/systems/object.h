@@ -102,7 +102,13 @@ static inline mpki_strand mpki_strand_of(const mpk_batch_array *x, int64_t b, si
 }
 
 /** Entries from one strand to another. */
-void mpki_strand_copy(size_t size, int64_t count, mpki_strand from, mpki_strand to);
+static inline void mpki_strand_copy(size_t size, int64_t count, mpki_strand from, mpki_strand to) {
+    const char *p = from.p;
+    char *q = to.p;
+    for (int64_t k = 0; k < count;
+         k++, p += from.step * (int64_t)size, q += to.step * (int64_t)size)
+        for (size_t byte = 0; byte < size; byte++) q[byte] = p[byte];
+}
 
 /** The calls, checked: factorize (job->ax) and solve (job->b, x) the systems that are marked in
  *  s->said. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED, recorded; what became of each is in

@@ -10,14 +10,6 @@ void mpki_single_drop(mpki_slot *slot) {
     slot->tier = MPK_TIER_NONE;
 }
 
-void mpki_strand_copy(size_t size, int64_t count, mpki_strand from, mpki_strand to) {
-    const char *p = from.p;
-    char *q = to.p;
-    for (int64_t k = 0; k < count;
-         k++, p += from.step * (int64_t)size, q += to.step * (int64_t)size)
-        for (size_t byte = 0; byte < size; byte++) q[byte] = p[byte];
-}
-
 /* What ends a call, where it befell one system. */
 static bool ends(mpki_systems_job *job, mpk_status status) {
     if (status != MPK_ERR_MEMORY && status != MPK_ERR_CANCELLED && status != MPK_ERR_INTERNAL &&
