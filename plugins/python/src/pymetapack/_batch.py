@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NoReturn, Optional, Union
+from typing import Any, NoReturn, Optional, Union, overload
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from ._context import Context, Progress
 from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, working_dtype
-from ._systems import SystemsFactor
-from ._types import Array, DType, OptionValue, VectorLike
+from ._systems import SystemsFactor, Values
+from ._types import Array, DType, MatrixLike, OptionValue, VectorLike
 from ._verdict import measure, solves
 
 __all__ = ["BatchFactor", "batch_gemm", "ldl_batch"]
@@ -255,6 +255,19 @@ class BatchFactor:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a BatchFactor cannot be pickled or copied")
+
+
+@overload
+def ldl_batch(A: VectorLike, values: None = None, *, lower: Optional[bool] = None, hermitian: bool = False,
+              method: str = "ldlt", pivoting: str = "partial", sizes: Optional[VectorLike] = None,
+              threads: int = 0, zero_tolerance: float = -1.0) -> BatchFactor: ...  # fmt: skip
+
+
+@overload
+def ldl_batch(A: MatrixLike, values: Values, *, lower: Optional[bool] = None, hermitian: bool = False,
+              threads: int = 0, zero_tolerance: float = -1.0, expected: int = 0, keep: bool = True,
+              certify: bool = False, progress: Optional[Progress] = None,
+              **options: OptionValue) -> SystemsFactor: ...  # fmt: skip
 
 
 def ldl_batch(A: Any, values: Any = None, *, lower: Optional[bool] = None, hermitian: bool = False,
