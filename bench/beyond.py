@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What Thuerck 2021, section 10.4.1, would do next, on all matrices at hand.
 
-    bench/beyond.py refine|tolerance|butterfly [MATRICES] [--build build] [--threads 2] [--only PATTERN] [--limit 20]
+    bench/beyond.py refine|tolerance|time|butterfly [MATRICES] [--build build] [--threads 2] [--only PATTERN] [--limit 20]
 
 refine: method auto with FGMRES, whose preconditioner is refined while it iterates, beside a new solve for each factor.
 tolerance: precision by block (block_tolerance): bytes, iterations.
+time: what it does to the time of an iteration, on generated matrices.
 butterfly: static butterflies in place of delayed pivots, complete and incomplete.
 Each writes its section of bench/results/incomplete.md; rows go to BUILD/bench/beyond-*.jsonl. A run that takes longer than
 --limit seconds has failed."""
@@ -92,7 +93,7 @@ def tolerance(options):
     table = run_all(options, "tolerance", {t: words + (["--block-tolerance", str(t)] if t else []) for t in TOLERANCES})
     lines = ["`--method ildlt --level -1 --drop-tolerance 1e-4 --fill-factor 0 --tolerance 1e-8`, SQMR; `--block-tolerance` as given, on the processor. Bytes of the factor, iterations,",
              "relative to those without: geometric means over the matrices that both answer; worst: the largest ratio. A solve widens blocks as it reaches them, so fewer",
-             "bytes are read and more is computed; what that does to its time, runs beside other work do not tell.", "",
+             "bytes are read and more is computed; what that does to its time is below.", "",
              "| tolerance | answered | of | blocks in single | in bfloat16 | bytes | worst | iterations | worst |",
              "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for t in TOLERANCES:
@@ -108,6 +109,42 @@ def tolerance(options):
         lines.append(f"| {t:g} | {sum(good(g[t]) for g in table.values())} | {len(table)} | {100 * single / max(blocks, 1):.0f} % | {100 * half / max(blocks, 1):.0f} % | "
                      + " | ".join([*bytes_, *its]) + " |")
     write_section(options, "tolerance", "Precision by block", lines)
+
+
+TIMED = ["nlpkkt 20", "helmholtz 2d 300 0", "stokes mac 150", "lin nx=40 ny=40 nz=20 sigma=-1"]
+FEW, MANY = 5, 35
+
+
+def time(options):
+    """Processor time, by the difference of runs with few iterations and many; the least of --turns pairs, all ways by turns."""
+    words = ["--method", "ildlt", "--level", "-1", "--drop-tolerance", "1e-4", "--fill-factor", "0", "--tolerance", "1e-30", "--krylov", "sqmr"]
+    ways = [t for t in TOLERANCES if t != 1e-8]
+    options.threads = 1
+    lines = [f"Settings as above; seconds of one processor core that an iteration of SQMR takes, by the difference of runs with {FEW} and {MANY} iterations, the",
+             f"least of {options.turns} pairs, the tolerances by turns; relative to those without.", "",
+             "| matrix | n | MB: 0 | " + " | ".join(f"{t:g}" for t in ways[1:]) + " | ms an iteration: 0 | "
+             + " | ".join(f"{t:g}: time" for t in ways[1:]) + " |", "|---|---:|" + "---:|" * (2 * len(ways))]
+    rows = []
+    for spec in TIMED:
+        if not fnmatch.fnmatch(spec, options.only):
+            continue
+        spent, bytes_, n = {t: [] for t in ways}, {}, 0
+        for _ in range(options.turns):
+            for t in ways:
+                more = ["--block-tolerance", str(t)] if t else []
+                few, many = (solve(options, ["--generate", spec], [*words, *more, "--max-iterations", str(k)], 300) for k in (FEW, MANY))
+                rows += [dict(r, matrix=spec, way=t) for r in (few, many)]
+                if many["iterations"] > few["iterations"]:
+                    spent[t].append((many["cpu_s"] - few["cpu_s"]) / (many["iterations"] - few["iterations"]))
+                bytes_[t], n = many["factor"]["bytes"], many["n"]
+        least = {t: min(s, default=None) for t, s in spent.items()}
+        lines.append(f"| {spec} | {n} | " + " | ".join(f"{bytes_[t] / 1e6:.1f}" for t in ways) + f" | {show(1e3 * least[0] if least[0] else None)} | "
+                     + " | ".join(show(least[t] / least[0] if least[t] and least[0] else None, ".2f") for t in ways[1:]) + " |")
+        print(lines[-1], flush=True)
+        keep(options, "beyond-time", rows)
+    lines += ["", "nlpkkt's blocks are dense and come from memory: a fifth is gained. Of the others most are sparse, and to widen what is left of them costs as much as its bytes",
+              "save, or more: no gain. Bytes are what the option is for."]
+    write_section(options, "tolerance-time", "Precision by block: time", lines)
 
 
 def butterfly(options):
@@ -136,12 +173,13 @@ def butterfly(options):
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     parser = arguments(__doc__)
-    parser.usage = "%(prog)s refine|tolerance|butterfly [MATRICES] [options]"
+    parser.usage = "%(prog)s refine|tolerance|time|butterfly [MATRICES] [options]"
     parser.add_argument("--limit", type=float, default=20, help="seconds of a run (default: %(default)s)")
     parser.add_argument("--rows", nargs="*", default=[], help="make the section of these rows, and run nothing (of butterfly: both factors')")
-    parts = {"refine": refine, "tolerance": tolerance, "butterfly": butterfly}
+    parser.add_argument("--turns", type=int, default=3, help="of time: pairs of runs (default: %(default)s)")
+    parts = {"refine": refine, "tolerance": tolerance, "time": time, "butterfly": butterfly}
     if what not in parts:
-        parser.error("say refine, tolerance or butterfly first") if what not in ("-h", "--help") else parser.parse_args()
+        parser.error("say refine, tolerance, time or butterfly first") if what not in ("-h", "--help") else parser.parse_args()
     parts[what](parser.parse_args(sys.argv[2:]))
 
 

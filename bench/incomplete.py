@@ -5,7 +5,7 @@ import argparse, datetime, glob, json, math, os, platform, re, subprocess, sys, 
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 SECTIONS = ["points", "auto", "pairs", "table1", "fig3", "jacobi-fig3", "jacobi-table1", "jacobi-exact", "sweeps", "parilu", "parilu-rows", "settings", "preprocessed", "linear",
-            "jacobi-linear", "trace", "refine", "tolerance", "butterfly"]
+            "jacobi-linear", "trace", "refine", "tolerance", "tolerance-time", "butterfly"]
 COLOURS = ["#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#0e7c86"]
 HEAD = """# Incomplete factorizations on blocks
 
@@ -75,7 +75,7 @@ def solve(options, source, words, timeout=60):
     except ValueError:
         return {"failed": f"> {timeout:.0f} s" if wall >= timeout else f"exit {code}: {told.strip()[-80:]}", "wall_s": wall}
     peak = re.search(r"of the run ([\d.]+) ([kKMG]?i?B)", told)
-    row.update(wall_s=wall, rss=usage.ru_maxrss * 1024, peak=float(peak[1]) * SIZES[peak[2]] if peak else None)
+    row.update(wall_s=wall, cpu_s=usage.ru_utime, rss=usage.ru_maxrss * 1024, peak=float(peak[1]) * SIZES[peak[2]] if peak else None)
     if row["status"] not in ("ok", "not_converged", "inaccurate", "perturbed", "singular"):
         row["failed"] = row.get("message", row["status"])
     return row

@@ -312,16 +312,16 @@ def both_exponents(row):
     return " ".join("exact" if v == 0 else f"{math.log10(v):.1f}" if v < 1e299 else "†" for v in (row["normwise"], row["relative_residual"]))
 
 
-def linear_rows(options, base, rounds, decades, words, prefix, epsilons):
+def linear_rows(options, base, rounds, decades, words, prefix, epsilons, seeds=SEEDS):
     """For each seed {epsilon, or None of the level-scheduled one: row}."""
     source = find(options, f"lp-published {base} scaling={rounds} decades={decades}")
     more = "," + GMRES + ("," + words if words else "") + (",device=cuda" if options.device == "cuda" else "")
     kinds = list(epsilons) + ([] if words.startswith(("sweeps", "jacobi")) else [None])
     named = {(s, e): prefix + case(source, words_of(settings(epsilon=e) if e else settings("ildlt", stages=3)) + more + f",seed={s}")
-             for s in SEEDS for e in kinds}
+             for s in seeds for e in kinds}
     started = ["generate nlpkkt 5 device=cuda"] if options.device == "cuda" else []
     got = in_process(options, started + list(named.values()), options.threads, 0, 900)
-    return [{e: got.get(named[s, e], {}) for e in kinds} for s in SEEDS]
+    return [{e: got.get(named[s, e], {}) for e in kinds} for s in seeds]
 
 
 def linear(options):
@@ -335,15 +335,16 @@ def linear(options):
         for prefix, what in (("", "A"), ("preprocessed ", "S A S")):
             if name == "map06" and not prefix:
                 continue  # minutes
-            for rounds in ROUNDS:
-                rows = linear_rows(options, base, rounds, 6, "", prefix, epsilons)
+            for rounds, words in [(r, w) for w in (["", "ordering=amd"] if name == "map06" else [""]) for r in ROUNDS]:
+                rows = [linear_rows(options, base, rounds, 6, words, prefix, epsilons, [seed])[0] for seed in SEEDS]
                 everything += [dict(r, epsilon=e) for row in rows for e, r in row.items()]
                 best = [min((e for e in epsilons if "relative_residual" in row[e]), key=lambda e: row[e]["relative_residual"], default=epsilons[0])
                         for row in rows]
                 cells = ["; ".join(both_exponents(row[0.1]) for row in rows),
                          "; ".join(f"{both_exponents(row[e])} ({e:g})" for row, e in zip(rows, best)),
                          "; ".join(both_exponents(row[None]) for row in rows), f"{p[0]} {p[1]}", f"{p[2]} {p[3]}"]
-                lines.append(f"| {name} | {base.split('/')[-1]} | {rounds} | {what} | " + " | ".join(cells) + " |")
+                title = base.split("/")[-1] + (f", `{words}`" if words else "")
+                lines.append(f"| {name} | {title} | {rounds} | {what} | " + " | ".join(cells) + " |")
                 print(lines[-1], flush=True)
     if cpu and fnmatch.fnmatch("lp_kkt/bab5_it05", options.only):
         lines += ["", "What it depends on: bab5, S A S, 4 rounds, seeds 1, 2, 3, where the row does not say otherwise.", "",

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Solvers that `metapack synthesize` writes, on every matrix of some folders: are their answers and inertias to be trusted?
 
-    bench/synthesize.py [FOLDER ...] [--build build] [--rows 20000] [--least 0] [--limit 600] [--only WORDS] [--report FILE]
+    bench/synthesize.py [FOLDER ...] [--build build] [--rows 20000] [--least 0] [--limit 600] [--only WORDS]
+                        [--jobs 1] [--budget SECONDS] [--report FILE]
 
 FOLDERs have Matrix Market files, .mtx or .mtx.xz (data/ if none is named). Each solver is compiled, and solves A x = A 1. Where it
 says that the inertia is certain, this is compared with what `metapack inertia` certifies. The exit code is 1 if one that is certain
 is wrong, or if a complete factorization with outer pivoting tells of no replaced pivot and has no answer: without it a pivot may be
 small, and stay."""
-import argparse, json, lzma, os, re, resource, signal, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, json, lzma, os, re, resource, signal, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOLVERS = [
@@ -73,6 +74,11 @@ def solve(program, file, limit):
             "replaced": int(replaced[1]) if replaced else None, "error": float(error[1]) if error else None}
 
 
+def within(options, begun, program, file):
+    """solve(), if there is time; else None."""
+    return solve(program, file, options.limit) if time.monotonic() - begun < options.budget else None
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="*", default=[os.path.join(ROOT, "data")])
@@ -80,30 +86,40 @@ def main():
     parser.add_argument("--rows", type=int, default=20000)
     parser.add_argument("--least", type=int, default=0)
     parser.add_argument("--limit", type=float, default=600, help="seconds of a processor for a solve")
-    parser.add_argument("--only", help="solvers whose name has these words")
+    parser.add_argument("--only", help="solvers whose name has these words; several: a|b")
+    parser.add_argument("--jobs", type=int, default=1, help="solves at a time")
+    parser.add_argument("--budget", type=float, default=float("inf"), help="no solve begins after so many seconds: not run")
     parser.add_argument("--report")
     options = parser.parse_args()
     options.metapack = os.path.join(options.build, "metapack")
+    begun = time.monotonic()
     lines = ["| solver | matrices | answers | no answer, said so | no L Lᵀ | out of time | certain | of these wrong | worst error of an answer |",
              "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
     bad = 0
     with tempfile.TemporaryDirectory() as where:
         rows = matrices(options.folders, options.least, options.rows, where)
-        known = {file: truth(options, file) for _, _, file in rows}
+        known = {file: pool.submit(truth, options, file) for _, _, file in rows}
+        work = []
         for number, (name, words) in enumerate(SOLVERS):
-            if options.only and options.only not in name:
+            if options.only and not any(word in name for word in options.only.split("|")):
                 continue
             folder = os.path.join(where, str(number))
             subprocess.run([options.metapack, "synthesize", "-q", "-o", folder, *words], check=True)
             subprocess.run(["make", "-s", "-C", folder], check=True)
+            work.append((name, words, [pool.submit(within, options, begun, os.path.join(folder, "solve"), file) for _, _, file in rows]))
+        for name, words, answers in work:
             options_of = dict(zip(words[::2], words[1::2]))
             pivoting = options_of.get("--pivoting", "none" if options_of.get("--type") == "llt" else "both")
             safe = "--fill" not in options_of and pivoting in ("outer", "both")
             count = dict.fromkeys(["all", "good", "none", "no", "time", "certain", "wrong"], 0)
             worst = 0
-            for n, matrix, file in rows:
-                got = solve(os.path.join(folder, "solve"), file, options.limit)
-                wrong = got["certain"] and known[file] is not None and got["inertia"] != known[file]
+            for (n, matrix, file), answer in zip(rows, answers):
+                got, sure = answer.result(), known[file].result()
+                if got is None:
+                    print(f"{name}: {matrix} was not run", flush=True)
+                    continue
+                wrong = got["certain"] and sure is not None and got["inertia"] != sure
                 silent = safe and got["code"] == 5 and got.get("replaced") == 0
                 count["all"] += 1
                 count["good"] += got["code"] == 0
@@ -115,7 +131,7 @@ def main():
                 if got["code"] == 0:
                     worst = max(worst, got["error"])
                 if wrong or got["code"] != 0:
-                    print(f"{name}: {matrix}, {n} rows, {got['time']:.1f} s, exit {got['code']}, the library {known[file]}: "
+                    print(f"{name}: {matrix}, {n} rows, {got['time']:.1f} s, exit {got['code']}, the library {sure}: "
                           + got.get("said", "").replace("\n", "; "), flush=True)
                 known_exit = got["code"] in (0, 5, "time")
                 bad += bool(wrong) + (not known_exit) + silent

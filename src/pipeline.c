@@ -43,6 +43,9 @@ typedef struct work {
     char message[512]; /* of a solve that has one: writing its result clears the context's */
     mpk_dense_method dense;
     mpki_meter *meter; /* job.energy; else NULL */
+    double looked;     /* when, at the meter */
+    bool brief[2];     /* factorization, solve: too short for it, and repeated later */
+    void *b;           /* the right-hand sides, kept for that; else NULL */
     mpk_run run;
 } work;
 
@@ -425,13 +428,17 @@ static mpk_status invert(work *w) {
 
 /* ---- energy ---------------------------------------------------------------------------------- */
 
-/* What was taken since the last look; NULL: it does not count. */
-static void look(work *w, double *cpu_j, double *gpu_j) {
+/* What was taken since the last look; NULL: it does not count. Returns whether that was too short. */
+static bool look(work *w, double *cpu_j, double *gpu_j) {
     double cpu, gpu;
-    if (!w->meter) return;
+    if (!w->meter) return false;
     mpki_meter_read(w->meter, &cpu, &gpu);
+    const double now = mpki_now_s(), least = mpki_meter_least(w->meter);
+    const bool brief = now - w->looked < least;
+    w->looked = now;
     if (cpu_j) *cpu_j = cpu;
-    if (gpu_j) *gpu_j = gpu;
+    if (gpu_j) *gpu_j = brief ? -1 : gpu;
+    return brief;
 }
 
 static mpk_status start_meter(work *w) {
@@ -445,6 +452,38 @@ static mpk_status start_meter(work *w) {
     return status;
 }
 
+static void say_brief(work *w) {
+    mpk_energy *e = &w->run.energy;
+    if (!*e->no_gpu)
+        snprintf(e->no_gpu, sizeof e->no_gpu, "too short for its counter, which takes %g s",
+                 mpki_meter_least(w->meter));
+}
+
+static mpk_status factorize_again(void *data) {
+    work *w = data;
+    return mpk_refactorize(w->ctx, NULL, &w->options, w->fac);
+}
+static mpk_status solve_again(void *data) {
+    work *w = data;
+    const int32_t n = w->run.problem.n;
+    return mpk_solve(w->ctx, w->fac, w->run.nrhs, w->b, n, w->x, n, &w->options, NULL);
+}
+
+/* Steps that were too short for the meter once more, as often as it takes. Outputs are written. */
+static void repeat_brief(work *w) {
+    mpk_energy *e = &w->run.energy;
+    if (!w->brief[0] && !w->brief[1]) return;
+    if (!w->message[0]) (void)solved(w, mpki_failed(w->ctx)); /* what the run has to say */
+    const double least = mpki_meter_least(w->meter);
+    if (w->brief[1] && w->b)
+        (void)mpki_meter_repeat(w->meter, least, solve_again, w, &e->solve_cpu_j, &e->solve_gpu_j,
+                                &w->run.energy_solves);
+    if (w->brief[0] && !w->job->factor && !w->job->trace)
+        (void)mpki_meter_repeat(w->meter, least, factorize_again, w, &e->factorize_cpu_j,
+                                &e->factorize_gpu_j, &w->run.energy_factorizations);
+    if (e->factorize_gpu_j < 0 && e->solve_gpu_j < 0) say_brief(w);
+}
+
 /* A method that was given, as far as the job's goal. */
 static mpk_status run_method(work *w) {
     static mpk_status (*const steps[])(work *) = {analyse, factorize, solve};
@@ -456,11 +495,12 @@ static mpk_status run_method(work *w) {
                              {&e->solve_cpu_j, &e->solve_gpu_j}};
     for (int k = 0; k < count && !mpk_failed(status); k++) {
         status = mpki_worse(status, steps[k](w));
-        look(w, to[k][0], to[k][1]);
+        const bool brief = look(w, to[k][0], to[k][1]);
+        if (k > 0 && !mpk_failed(status)) w->brief[k - 1] = brief;
     }
     if (w->job->goal == MPK_GOAL_INVERSE && !mpk_failed(status)) {
         status = mpki_worse(status, invert(w));
-        look(w, to[2][0], to[2][1]);
+        w->brief[1] = look(w, to[2][0], to[2][1]);
     }
     return status;
 }
@@ -503,6 +543,16 @@ static mpk_status run_dense(work *w) {
     return solved(w, status);
 }
 
+/* For solves that are repeated. */
+static mpk_status keep_sides(work *w) {
+    const size_t size = mpk_scalar_size(w->run.problem.scalar);
+    const int64_t count = (int64_t)w->run.problem.n * w->run.nrhs;
+    w->b = mpki_alloc(w->ctx, "energy", count, size);
+    if (!w->b) return mpki_failed(w->ctx);
+    memcpy(w->b, w->x, (size_t)count * size);
+    return MPK_OK;
+}
+
 static mpk_status run(work *w) {
     if (w->job->goal == MPK_GOAL_READ) return MPK_OK;
     if (w->job->goal == MPK_GOAL_SOLVE) {
@@ -514,9 +564,11 @@ static mpk_status run(work *w) {
     const bool choose = w->job->goal == MPK_GOAL_SOLVE && w->options.method == MPK_METHOD_AUTO;
     const bool whole = is_dense(w) || choose;
     if (w->job->energy && mpk_failed(start_meter(w))) return mpki_failed(w->ctx);
+    if (mpki_meter_least(w->meter) > 0 && !whole && w->job->goal == MPK_GOAL_SOLVE &&
+        !w->job->minimum_norm && !w->job->trace && mpk_failed(keep_sides(w)))
+        return mpki_failed(w->ctx);
     const mpk_status status = is_dense(w) ? run_dense(w) : choose ? run_auto(w) : run_method(w);
-    if (whole) look(w, &w->run.energy.solve_cpu_j, &w->run.energy.solve_gpu_j);
-    mpki_meter_close(&w->meter);
+    if (whole && look(w, &w->run.energy.solve_cpu_j, &w->run.energy.solve_gpu_j)) say_brief(w);
     w->run.history = w->history.residual;
     w->run.history_count = w->history.count;
     return status;
@@ -652,8 +704,11 @@ mpk_status mpk_job_run(mpk_context *ctx, const mpk_job *job, const mpk_options *
     if (!mpk_failed(status)) status = run(&w);
     if (!mpk_failed(status)) status = mpki_worse(status, write_output(&w));
     if (!mpk_failed(status)) status = mpki_worse(status, write_saved(&w));
+    if (!mpk_failed(status)) repeat_brief(&w);
+    mpki_meter_close(&w.meter);
     status = make_report(&w, status, report);
     mpki_release(ctx, w.x);
+    mpki_release(ctx, w.b);
     mpki_release(ctx, w.history.residual);
     mpk_factor_destroy(&w.fac);
     mpk_analysis_destroy(&w.an);

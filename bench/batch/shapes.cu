@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shapes of the kernels for LDU in registers beside one another (src/engines/cuda/batch/kernels/
- * registers_ldu.cuh: columns of a loop, blocks of a multiprocessor), and what bounds all of them:
+ * registers_ldu.cuh: columns of a loop, blocks of a multiprocessor; registers_grid.cuh: columns -1;
+ * width: the largest order of the kernel), and what bounds all of them:
  *   device_shapes [--count 100000] [--rounds 3] [--seconds S] [--out FILE]
  * A row of JSON each: milliseconds of a launch among eight in a row, each on its own copy, the
  * least of R; registers, local bytes, warps of a multiprocessor; different: factors that differ
  * from those of the first shape of this order. Compiled once per precision (MPKI_PRECISION), and
  * once as the program (SHAPES_MAIN). */
 #ifndef SHAPES_MAIN
-#include "engines/cuda/batch/kernels/registers_ldu.cuh"
+#include "engines/cuda/batch/kernels/registers_grid.cuh"
 #else
 #include "engines/cuda/batch/kernels/tile.cuh"
 #endif
@@ -17,7 +18,7 @@
 #include <time.h>
 
 struct shape {
-    int n, pivoting, columns, blocks;
+    int n, width, pivoting, columns, blocks;
     const void *kernel;
     int each, bytes; /* matrices of a block; its shared memory */
     bool taken;      /* the library's own choice */
@@ -31,16 +32,19 @@ SHAPES(z)
 
 #ifndef SHAPES_MAIN
 using namespace mpki;
-template <int N, int PIVOTING, int G, int BLOCKS> static shape of() {
+template <int N, int PIVOTING, int G, int BLOCKS> static shape of(int n = N) {
     typedef rows_ldu<T, N, G> matrix;
+    typedef rows_shape<T, N, PIVOTING> own;
     const int each = (int)TILE_BLOCK / matrix::L;
-    return {N,
-            PIVOTING,
-            G,
-            BLOCKS,
-            (const void *)rows_ldu_kernel<T, N, PIVOTING, G, BLOCKS>,
-            each,
-            each * matrix::bytes()};
+    const bool taken = own::COLUMNS == G && own::BLOCKS == BLOCKS && !on_grid<T>(PIVOTING, n);
+    const void *kernel = (const void *)rows_ldu_kernel<T, N, PIVOTING, G, BLOCKS>;
+    return {n, N, PIVOTING, G, BLOCKS, kernel, each, each * matrix::bytes(), taken};
+}
+template <int N, int BLOCKS> static shape grid(int n = N) {
+    const int each = (int)TILE_BLOCK / 32, bytes = each * grid_ldu<T, N>::bytes();
+    const bool taken = on_grid<T>(2, n) && n > N - 4 && grid_blocks<T, N>() == BLOCKS;
+    const void *kernel = (const void *)grid_ldu_kernel<T, N, 2, BLOCKS>;
+    return {n, N, 2, -1, BLOCKS, kernel, each, bytes, taken};
 }
 const shape *FN(shapes)(int *count) {
 #if MPKI_PRECISION == 3
@@ -51,19 +55,64 @@ const shape *FN(shapes)(int *count) {
 #define AT(few, some, many) some
 #endif
     static const shape all[] = {
-        of<8, 2, 0, AT(6, 8, 8)>(),   of<8, 2, 0, AT(4, 6, 10)>(),  of<8, 2, 8, AT(4, 6, 8)>(),
-        of<8, 2, 4, AT(4, 6, 8)>(),   of<8, 2, 4, AT(5, 8, 10)>(),  of<8, 4, 8, AT(6, 8, 8)>(),
-        of<8, 4, 8, AT(4, 6, 10)>(),  of<8, 4, 4, AT(4, 6, 8)>(),   of<16, 2, 0, AT(4, 6, 8)>(),
-        of<16, 2, 4, AT(3, 6, 8)>(),  of<16, 2, 8, AT(3, 6, 8)>(),  of<16, 2, 8, AT(4, 5, 10)>(),
-        of<16, 2, 16, AT(4, 6, 8)>(), of<16, 2, 8, AT(3, 4, 6)>(),  of<16, 4, 4, AT(3, 5, 8)>(),
-        of<16, 4, 8, AT(4, 6, 8)>(),  of<16, 4, 8, AT(3, 5, 10)>(), of<16, 4, 16, AT(3, 5, 8)>(),
-        of<32, 2, 0, AT(2, 4, 6)>(),  of<32, 2, 4, AT(2, 4, 6)>(),  of<32, 2, 8, AT(2, 4, 6)>(),
-        of<32, 2, 8, AT(3, 3, 8)>(),  of<32, 2, 16, AT(2, 4, 6)>(), of<32, 2, 16, AT(2, 5, 7)>(),
-        of<32, 2, 32, AT(2, 4, 6)>(), of<32, 4, 8, AT(2, 4, 6)>(),  of<32, 4, 8, AT(2, 3, 5)>(),
-        of<32, 4, 16, AT(2, 3, 5)>(), of<32, 4, 4, AT(2, 3, 5)>(),  of<24, 2, 0, AT(2, 4, 6)>(),
-        of<24, 2, 8, AT(2, 4, 6)>(),  of<24, 2, 8, AT(3, 5, 8)>(),  of<24, 4, 8, AT(2, 3, 6)>(),
-        of<24, 4, 8, AT(2, 4, 5)>(),  of<12, 2, 0, AT(4, 6, 8)>(),  of<12, 2, 12, AT(4, 6, 8)>(),
-        of<12, 2, 4, AT(4, 6, 8)>(),  of<12, 4, 12, AT(4, 6, 8)>(), of<12, 4, 4, AT(3, 5, 8)>(),
+        of<24, 2, AT(8, 0, 0), AT(3, 4, 6)>(20),
+        of<24, 2, 8, AT(2, 5, 8)>(20),
+        grid<20, AT(4, 6, 8)>(),
+        grid<20, AT(5, 7, 10)>(),
+        grid<24, AT(4, 6, 8)>(20),
+        of<24, 2, AT(8, 0, 0), AT(3, 4, 6)>(),
+        grid<24, AT(4, 6, 8)>(),
+        grid<24, AT(3, 5, 10)>(),
+        of<32, 2, AT(8, 0, 0), AT(3, 4, 6)>(28),
+        grid<28, AT(3, 5, 8)>(),
+        grid<28, AT(2, 4, 6)>(),
+        of<32, 2, AT(8, 0, 0), AT(3, 4, 6)>(),
+        grid<32, AT(2, 4, 6)>(),
+        grid<32, AT(3, 5, 8)>(),
+        of<16, 2, 0, AT(4, 6, 8)>(),
+        grid<16, AT(5, 8, 10)>(),
+        grid<16, AT(6, 10, 12)>(),
+        of<12, 2, 0, AT(4, 6, 8)>(),
+        grid<12, AT(6, 10, 12)>(),
+        of<8, 2, 0, AT(6, 8, 8)>(),
+        of<8, 2, 0, AT(4, 6, 10)>(),
+        of<8, 2, 8, AT(4, 6, 8)>(),
+        of<8, 2, 4, AT(4, 6, 8)>(),
+        of<8, 2, 4, AT(5, 8, 10)>(),
+        of<8, 4, 8, AT(6, 8, 8)>(),
+        of<8, 4, 8, AT(4, 6, 10)>(),
+        of<8, 4, 4, AT(4, 6, 8)>(),
+        of<16, 2, 0, AT(4, 6, 8)>(),
+        of<16, 2, 4, AT(3, 6, 8)>(),
+        of<16, 2, 8, AT(3, 6, 8)>(),
+        of<16, 2, 8, AT(4, 5, 10)>(),
+        of<16, 2, 16, AT(4, 6, 8)>(),
+        of<16, 2, 8, AT(3, 4, 6)>(),
+        of<16, 4, 4, AT(3, 5, 8)>(),
+        of<16, 4, 8, AT(4, 6, 8)>(),
+        of<16, 4, 8, AT(3, 5, 10)>(),
+        of<16, 4, 16, AT(3, 5, 8)>(),
+        of<32, 2, 0, AT(2, 4, 6)>(),
+        of<32, 2, 4, AT(2, 4, 6)>(),
+        of<32, 2, 8, AT(2, 4, 6)>(),
+        of<32, 2, 8, AT(3, 3, 8)>(),
+        of<32, 2, 16, AT(2, 4, 6)>(),
+        of<32, 2, 16, AT(2, 5, 7)>(),
+        of<32, 2, 32, AT(2, 4, 6)>(),
+        of<32, 4, 8, AT(2, 4, 6)>(),
+        of<32, 4, 8, AT(2, 3, 5)>(),
+        of<32, 4, 16, AT(2, 3, 5)>(),
+        of<32, 4, 4, AT(2, 3, 5)>(),
+        of<24, 2, 0, AT(2, 4, 6)>(),
+        of<24, 2, 8, AT(2, 4, 6)>(),
+        of<24, 2, 8, AT(3, 5, 8)>(),
+        of<24, 4, 8, AT(2, 3, 6)>(),
+        of<24, 4, 8, AT(2, 4, 5)>(),
+        of<12, 2, 0, AT(4, 6, 8)>(),
+        of<12, 2, 12, AT(4, 6, 8)>(),
+        of<12, 2, 4, AT(4, 6, 8)>(),
+        of<12, 4, 12, AT(4, 6, 8)>(),
+        of<12, 4, 4, AT(3, 5, 8)>(),
     };
     return *count = (int)(sizeof all / sizeof *all), all;
 }
@@ -236,17 +285,20 @@ static void run(int letter, const shape *all, int count, long long matrices, dou
         for (size_t m = 0; m < 1000; m++)
             different += memcmp(kept + m * each, host + m * each, each) != 0;
         fprintf(out,
-                "{\"letter\": \"%c\", \"n\": %d, \"pivoting\": %d, \"columns\": %d, \"blocks\": "
+                "{\"letter\": \"%c\", \"n\": %d, \"width\": %d, \"pivoting\": %d, \"columns\": %d, "
+                "\"blocks\": "
                 "%d, \"count\": %lld, \"ms\": %.5g, \"registers\": %d, \"local\": %d, \"warps\": "
                 "%d, \"different\": %d, \"taken\": %d}\n",
-                "sdcz"[letter], x.n, x.pivoting, x.columns, x.blocks, matrices, ms, about.numRegs,
-                (int)about.localSizeBytes, blocks * (int)TILE_BLOCK / 32, different, x.taken);
+                "sdcz"[letter], x.n, x.width, x.pivoting, x.columns, x.blocks, matrices, ms,
+                about.numRegs, (int)about.localSizeBytes, blocks * (int)TILE_BLOCK / 32, different,
+                x.taken);
         fflush(out);
-        printf("%c %2d pivoting %d columns %2d blocks %2d: %8.4f ms, %3d registers, %4d local "
-               "bytes, %2d warps, %d of 1000 differ%s\n",
-               "sdcz"[letter], x.n, x.pivoting, x.columns, x.blocks, ms, about.numRegs,
-               (int)about.localSizeBytes, blocks * (int)TILE_BLOCK / 32, different,
-               x.taken ? "; taken" : "");
+        printf(
+            "%c %2d (%2d) pivoting %d columns %2d blocks %2d: %8.4f ms, %3d registers, %4d local "
+            "bytes, %2d warps, %d of 1000 differ%s\n",
+            "sdcz"[letter], x.n, x.width, x.pivoting, x.columns, x.blocks, ms, about.numRegs,
+            (int)about.localSizeBytes, blocks * (int)TILE_BLOCK / 32, different,
+            x.taken ? "; taken" : "");
         fflush(stdout);
         NEED(cudaFree(pivots));
     }

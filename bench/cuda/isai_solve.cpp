@@ -8,7 +8,7 @@
 //   suite Fig. 7, 8 and Table III: likewise on the matrices of suite.txt, and files, as they are; without a preconditioner and by
 //         Jacobi's, too; NAMEs: parts of their lines, or all, and files. bench/isai_figures.py reads what is printed
 //   tune  level sets and Table II's iterations of siblings, or of specs of the generators ("rcm:elements shell 300", a spec that has
-//         a space), for SEEDS seeds of IDR's
+//         a space), for SEEDS seeds of IDR's, all at once
 //   auto  option triangular auto on siblings, as idr has them, and on other matrices, as sqmr has them: what it measures, and takes
 //   history  Fig. 6: residuals over time, of a sibling
 // SCALE in the environment scales the siblings' sides; LEVELS: tune counts level sets alone; CPU: idr, suite, tune, auto and history by the processor; INEXACT: without the exact solves. METAPACK_CUDA_MODULE names the module.
@@ -20,8 +20,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <thread>
 
-static mpk_context *ctx;
+static thread_local mpk_context *ctx;
 
 static double now() {
     struct timespec t;
@@ -294,30 +295,42 @@ static void tune(const char *name, double scale) {
     mpk_options o = table_options();
     std::vector<double> b((size_t)rows.n, 1.0), x(b.size());
     o.max_iterations = 20000;
-    printf("tune %s | n %d entries %lld levels %d", name, rows.n, (long long)rows.val.size(),
-           levels_of(rows));
-    fflush(stdout);
+    std::string line = "tune " + std::string(name) + " | n " + std::to_string(rows.n) +
+                       " entries " + std::to_string(rows.val.size()) + " levels " +
+                       std::to_string(levels_of(rows));
     if (p && !getenv("LEVELS") && must(mpk_analyse(ctx, p, &o, &an), name))
         for (int k = EXACT; k <= EXACT + 1; ++k) {
             mpk_factor *fac = NULL;
             o.triangular = suite_settings[k].triangular, o.isai_power = suite_settings[k].power;
             if (!must(mpk_factorize(ctx, an, NULL, &o, &fac), name)) break;
-            printf(" | %s", suite_settings[k].name);
+            line += std::string(" | ") + suite_settings[k].name;
             for (int seed = 1; seed <= seeds; ++seed) {
                 mpk_solve_info told;
                 std::memset(&told, 0, sizeof told);
                 o.seed = seed;
                 const mpk_status status =
                     mpk_solve(ctx, fac, 1, b.data(), rows.n, x.data(), rows.n, &o, &told);
-                printf(" %d%s", told.krylov.iterations, status == MPK_OK ? "" : "-");
-                fflush(stdout);
+                line += " " + std::to_string(told.krylov.iterations);
+                if (status != MPK_OK) line += "-";
             }
             mpk_factor_destroy(&fac);
         }
-    printf("\n");
+    printf("%s\n", line.c_str());
     fflush(stdout);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&p);
+}
+
+// Each on a thread of its own: nothing is timed.
+static void tune_all(int count, char **names, double scale) {
+    std::vector<std::thread> threads;
+    for (int k = 0; k < count; ++k)
+        threads.emplace_back([=] {
+            if (mpk_context_create(NULL, &ctx) != MPK_OK) return;
+            tune(names[k], scale);
+            mpk_context_destroy(&ctx);
+        });
+    for (std::thread &t : threads) t.join();
 }
 
 // ---- Fig. 6 ----
@@ -357,13 +370,13 @@ int main(int argc, char **argv) {
     const double scale = getenv("SCALE") ? atof(getenv("SCALE")) : 1;
     if (argc < 2 || mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
     if (!strcmp(argv[1], "suite")) suite(argc - 2, argv + 2);
+    if (!strcmp(argv[1], "tune")) tune_all(argc - 2, argv + 2, scale);
     for (int k = 2; k < argc; ++k) {
         const bool by_auto = !strcmp(argv[1], "auto");
         const char *const last = strstr(" ECO TMT PARA THM OFF AF3 ", argv[k]);
         const bool is_sibling = last && last[-1] == ' ' && last[strlen(argv[k])] == ' ';
         if (!strcmp(argv[1], "idr") || (by_auto && is_sibling)) idr(argv[k], scale, by_auto);
         if (!strcmp(argv[1], "sqmr") || (by_auto && !is_sibling)) sqmr(argv[k], by_auto);
-        if (!strcmp(argv[1], "tune")) tune(argv[k], scale);
         if (!strcmp(argv[1], "history")) history(argv[k], scale);
     }
     mpk_context_destroy(&ctx);

@@ -113,7 +113,7 @@ inline csr rows_of(const mpk_problem *p, bool unit) {
 }
 
 inline mpk_context *sibling_context() {
-    static mpk_context *ctx = NULL;
+    static thread_local mpk_context *ctx = NULL;
     if (!ctx && mpk_context_create(NULL, &ctx) != MPK_OK) give_up(NULL, "context");
     return ctx;
 }

@@ -44,7 +44,8 @@ typedef struct mpk_factor_info {
     mpk_inertia inertia;
     int64_t nnz;        /**< entries of L with its unit diagonal */
     double flops;       /**< of the factorization, delayed pivots included */
-    int64_t bytes;      /**< held by the factor */
+    int64_t bytes;      /**< held by the factor when this is asked: what solves have left for later
+                             ones counts (vectors of a kernel; on a GPU their room), values not */
     int64_t peak_bytes; /**< most memory held during the factorization, the factor included */
     int64_t rejected;   /**< columns delayed to their parent, each as often as it was delayed */
     int32_t stages;     /**< 1; more when outer pivoting re-matched and re-ordered */

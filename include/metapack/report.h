@@ -17,9 +17,12 @@ extern "C" {
 
 /** Energy, by counters of the machine: those of the processor's packages (RAPL, through Linux's
  *  powercap) and of the GPU at work (NVML). They count all that runs there, other processes
- *  included, and move in steps of about a millisecond (GPU: up to 100). What no meter
- *  told, or what did not run, is -1, never 0. Of method auto and of dense matrices all is in
- *  solve. */
+ *  included, and move in steps of about a millisecond (GPU: up to 100). Where a GPU is metered, a
+ *  factorization or solve of less than a second is repeated, once all is done, until a second has
+ *  passed, and the means of these runs are told (mpk_run.energy_factorizations, energy_solves). What
+ *  no meter told, what was too short and is not repeated (method auto, dense matrices, shortest
+ *  solutions, with a trace), or what did not run, is -1, never 0. Of method auto and of dense
+ *  matrices all is in solve. */
 typedef struct mpk_energy {
     int asked;                           /**< 0: nobody did, and all else is 0 */
     double factorize_cpu_j, solve_cpu_j; /**< joules; < 0: not measured */
@@ -61,6 +64,9 @@ typedef struct mpk_run {
     mpk_selected_info selected;
     int64_t minimum_norm; /**< 1: of all x with the least residual the shortest was found */
     int64_t loaded; /**< from a file: 1 the analysis, 2 the factor, too; their times are of that */
+    int64_t energy_factorizations,
+        energy_solves; /**< runs that energy is the mean of; 0: of the one
+                                                       that is told of here */
 } mpk_run;
 
 /** Create a report of a run. Everything is copied, strings included.

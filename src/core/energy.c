@@ -173,6 +173,27 @@ void mpki_meter_read(mpki_meter *m, double *cpu_j, double *gpu_j) {
     *gpu_j = m ? read_gpu(&m->gpu) : -1;
 }
 
+double mpki_meter_least(const mpki_meter *m) {
+    return m && m->gpu.library ? 1 : 0;
+}
+
+mpk_status mpki_meter_repeat(mpki_meter *m, double least, mpk_status (*step)(void *data),
+                             void *data, double *cpu_j, double *gpu_j, int64_t *runs) {
+    mpk_status status;
+    mpki_meter_read(m, cpu_j, gpu_j);
+    const double began = mpki_now_s();
+    *runs = 0;
+    do {
+        status = step(data);
+        ++*runs;
+    } while (!mpk_failed(status) && mpki_now_s() - began < least);
+    mpki_meter_read(m, cpu_j, gpu_j);
+    if (mpk_failed(status)) *cpu_j = *gpu_j = -1;
+    if (*cpu_j > 0) *cpu_j /= (double)*runs;
+    if (*gpu_j > 0) *gpu_j /= (double)*runs;
+    return status;
+}
+
 void mpki_meter_close(mpki_meter **meter) {
     mpki_meter *m = *meter;
     if (!m) return;

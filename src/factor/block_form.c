@@ -116,9 +116,15 @@ static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk
     return status;
 }
 
+static int64_t beside(const mpk_factor *fac) {
+    const mpki_block_engine *blocks = fac->engine->blocks;
+    return fac->blocks && blocks->beside ? blocks->beside(fac->blocks->numbers) : 0;
+}
+
 const mpki_form mpki_block_form = {.copies_a = true,
                                    .factorize = factorize,
                                    .bytes = bytes,
+                                   .beside = beside,
                                    .free = mpki_block_body_free,
                                    .block_info = block_info,
                                    .symmetric = symmetric,

@@ -115,12 +115,39 @@ static mpk_status probe(mpki_solve_work *work, mpki_basis *basis) {
 /* ---- from one solve to the next -------------------------------------------------------------- */
 
 int64_t mpki_kept_basis_bytes(const mpk_factor *fac) {
-    return fac->basis.count * fac->an->n * (int64_t)mpk_scalar_size(fac->an->scalar);
+    mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* a lock is no part of it */
+    if (mpki_lock_take(&own->bringing)) own->basis = (mpki_kept_basis){0}; /* half written */
+    const int64_t vectors = own->basis.made ? own->basis.count + 1 : 0; /* as they are allocated */
+    mpki_lock_give(&own->bringing);
+    return vectors * fac->an->n * (int64_t)mpk_scalar_size(fac->an->scalar);
 }
 
 void mpki_kept_basis_drop(mpk_factor *fac) {
     mpki_release(fac->ctx, fac->basis.v);
     fac->basis = (mpki_kept_basis){0};
+}
+
+static int vectors_kept(const mpki_kept_basis *kept, bool all) {
+    return !kept->made ? 0 : all && kept->all ? kept->count : kept->first;
+}
+
+static bool enough_is_kept(const mpki_kept_basis *kept, bool all) {
+    return kept->made && (!all || kept->all);
+}
+
+bool mpki_basis_kept(const mpk_factor *fac, bool all, mpki_basis *basis) {
+    mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* a lock is no part of it */
+    mpki_kept_basis *kept = &own->basis;
+    if (mpki_lock_take(&own->bringing)) *kept = (mpki_kept_basis){0}; /* may be half written */
+    const bool enough = enough_is_kept(kept, all);
+    if (enough)
+        *basis = (mpki_basis){.made = true,
+                              .probed = kept->probed,
+                              .count = vectors_kept(kept, all),
+                              .stamp = kept->stamp};
+    mpki_lock_give(&own->bringing);
+    basis->whole = enough && basis->count == fac->info.inertia.zero;
+    return enough;
 }
 
 /* Vectors that an earlier solve has found, the same that this one would find. Returns whether they
@@ -129,13 +156,13 @@ static bool take_kept(mpk_context *ctx, mpk_factor *fac, bool all, mpki_basis *b
     const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(fac->an->scalar);
     mpki_kept_basis *kept = &fac->basis;
     if (mpki_lock_take(&fac->bringing)) *kept = (mpki_kept_basis){0}; /* may be half written */
-    const bool enough = kept->made && (!all || kept->all);
-    const int count = !kept->made ? 0 : all && kept->all ? kept->count : kept->first;
+    const bool enough = enough_is_kept(kept, all);
+    const int count = vectors_kept(kept, all);
     if (count > basis->count) {
         void *v = mpki_resize(ctx, STAGE, basis->v, count, bytes);
         if (v) {
             memcpy(v, kept->v, (size_t)count * bytes);
-            basis->v = v, basis->count = count;
+            basis->v = v, basis->count = count, basis->stamp = kept->stamp;
         }
     }
     if (kept->made && !basis->made) basis->probed = kept->probed, basis->made = true;
@@ -145,7 +172,8 @@ static bool take_kept(mpk_context *ctx, mpk_factor *fac, bool all, mpki_basis *b
 
 /* first [in] vectors before those of each zero pivot. Nothing is kept where that would be much
  * beside the factor, or in memory that another thread's context gives. */
-static void keep(mpk_context *ctx, mpk_factor *fac, bool all, int first, const mpki_basis *basis) {
+static void keep(mpk_context *ctx, mpk_factor *fac, bool all, int first, mpki_basis *basis) {
+    static _Atomic uint64_t stamps;
     const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(fac->an->scalar);
     const double most = 0.25 * (double)fac->info.nnz * (double)mpk_scalar_size(fac->an->scalar);
     if (ctx != fac->ctx || (double)basis->count * (double)bytes > fmax(most, 1 << 20)) return;
@@ -161,7 +189,9 @@ static void keep(mpk_context *ctx, mpk_factor *fac, bool all, int first, const m
                                       .all = all,
                                       .first = first,
                                       .count = basis->count,
-                                      .v = v};
+                                      .v = v,
+                                      .stamp = 1 + atomic_fetch_add(&stamps, 1)};
+            basis->stamp = kept->stamp;
         }
     }
     mpki_lock_give(&fac->bringing);
@@ -188,6 +218,7 @@ mpk_status mpki_basis_make(mpki_solve_work *work, bool all, mpki_basis *basis) {
     if (!basis->made && basis->count < zeros) status = probe(work, basis);
     basis->made = true;
     const int first = basis->count;
+    basis->stamp = 0;
     if (!mpk_failed(status) && all && basis->count < zeros && zeros <= MPKI_BASIS_MOST)
         status = join_each(work, basis);
     basis->whole = basis->count == zeros;

@@ -12,7 +12,8 @@ typedef struct mpki_basis {
     bool whole;  /* of as many vectors as there are zero pivots */
     bool probed; /* or at least a sum of all, with coefficients that b does not know */
     int count;
-    void *v; /* count x n */
+    void *v;        /* count x n */
+    uint64_t stamp; /* of v as it is kept (mpki_kept_basis); 0: it is not */
 } mpki_basis;
 
 /** Kernels of more dimensions are not looked for. */
@@ -23,6 +24,7 @@ typedef struct mpki_kept_basis {
     bool made, probed, all; /* all: of each zero pivot */
     int first, count;       /* vectors without those of each zero pivot, and with them */
     void *v;                /* count x n */
+    uint64_t stamp;         /* of no other vectors in this process; never 0 where made */
 } mpki_kept_basis;
 int64_t mpki_kept_basis_bytes(const mpk_factor *fac);
 void mpki_kept_basis_drop(mpk_factor *fac);
@@ -33,6 +35,23 @@ struct mpki_solve_work;
  *  work's r, w, x and sums are used. Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_basis_make(struct mpki_solve_work *work, bool all, mpki_basis *basis);
 void mpki_basis_free(mpk_context *ctx, mpki_basis *basis);
+/** What an earlier solve has kept of it, but v, which is NULL; work is not needed. False: that is
+ *  not all that is asked for, and nothing is told. */
+bool mpki_basis_kept(const mpk_factor *fac, bool all, mpki_basis *basis);
+
+/** Refinement without what is not in A's range: steps at most, until the error is at most this of
+ *  the accuracy asked for. */
+enum { MPKI_DEFLATED_STEPS = 4 };
+static const double MPKI_DEFLATED_ENOUGH = 0.1;
+/** b is in A's range where its part along v is no more than this of |v|^T (|A| |x| + |b|). */
+static inline double mpki_range_bound(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C ? 0x1p29 * 1e-12 : 1e-12;
+}
+/** Does b have a solution, as far as these vectors tell, of which one is against it or none? -1: no;
+ *  1: all of the kernel, or a sum of it, says so; 0: not known. */
+static inline int mpki_basis_says(const mpki_basis *basis, bool against) {
+    return against ? -1 : basis->whole || basis->probed;
+}
 
 #define MPKI_DEFLATE(p)                                                                            \
     /** y_i := y_i times a number between 1 and 2 */                                               \

@@ -82,7 +82,7 @@ void FN(deflate)(int32_t n, const double *scale, bool symmetric, const mpki_basi
 
 bool FN(consistent)(int32_t n, const double *scale, bool symmetric, const mpki_basis *basis,
                     const void *b, const double *w) {
-    const double bound = sizeof(R) == sizeof(float) ? 0x1p29 * 1e-12 : 1e-12;
+    const double bound = mpki_range_bound(sizeof(R) == sizeof(float) ? MPK_S : MPK_D);
     for (int j = 0; j < basis->count; j++) {
         const T *u = (const T *)basis->v + (int64_t)j * n;
         double sum[2], all = 0;

@@ -430,6 +430,11 @@ static int64_t bytes(const mpk_factor *fac) {
     return fac->direct ? ones + fac->engine->direct->bytes(fac->direct) : 0;
 }
 
+static int64_t beside(const mpk_factor *fac) {
+    const mpki_direct_engine *direct = fac->engine->direct;
+    return fac->direct && direct->beside ? direct->beside(fac->direct) : 0;
+}
+
 static void end(mpk_factor *fac) {
     fac->engine->direct->free(&fac->direct);
 }
@@ -479,6 +484,7 @@ static mpk_status apply(mpk_context *ctx, const mpk_factor *fac, void *work, mpk
 const mpki_form mpki_direct_form = {.exact = true,
                                     .factorize = factorize,
                                     .bytes = bytes,
+                                    .beside = beside,
                                     .free = end,
                                     .take = take,
                                     .give = give,

@@ -24,6 +24,8 @@ typedef struct mpki_form {
     mpk_status (*factorize)(mpk_factor *fac, bool is_new);
     /** Bytes that the numbers take. */
     int64_t (*bytes)(const mpk_factor *fac);
+    /** Bytes beside them that solves have left for later ones; NULL: they leave none. */
+    int64_t (*beside)(const mpk_factor *fac);
     void (*free)(mpk_factor *fac);
     /** Take values from the memory of the factor's device, in the caller's order, for `factorize`;
      *  they stay there. lower [in] they are in the order of the analysis' ai. *taken [out] false:

@@ -249,6 +249,10 @@ const char *mpk_factor_engine(const mpk_factor *fac) {
 void mpk_factor_info_get(const mpk_factor *fac, mpk_factor_info *info) {
     if (!info) return;
     *info = fac && fac->valid ? fac->info : (mpk_factor_info){0};
+    if (fac && fac->valid) {
+        info->bytes += mpki_kept_basis_bytes(fac);
+        if (fac->form->beside) info->bytes += fac->form->beside(fac);
+    }
     if (!fac || !fac->valid || !atomic_load_explicit(&fac->examined, memory_order_acquire)) return;
     info->inertia.examined = 1;
     info->inertia.certified = fac->certificate.certified;

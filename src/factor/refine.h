@@ -20,6 +20,19 @@ typedef struct mpki_solve_work {
     mpki_basis *kernel;
 } mpki_solve_work;
 
+/** Right-hand sides that are refined together, at most. */
+enum { MPKI_REFINED_TOGETHER = 16 };
+
+/** One of them. */
+typedef struct mpki_refine_column {
+    const void *b;                /* n */
+    void *x, *best;               /* n each: the solution, and room for one */
+    double *w;                    /* n [out]: |A| |x| + |b| of the last x */
+    mpki_quality q;               /* [out] of x */
+    double unrefined, correction; /* [out] as in mpk_solve_info */
+    int step, most;               /* steps taken, and that may be */
+} mpki_refine_column;
+
 /** How a refinement with a factor in single precision went: its steps x := x + d by ||S^-1 d|| over
  *  ||S^-1 x||, which no scaling of A's rows hides. */
 typedef struct mpki_contraction {
@@ -46,6 +59,12 @@ void mpki_apply_inverse(mpki_solve_work *work, void *x);
      *  finite. */                                                                                 \
     bool mpki_##p##_refine(mpki_solve_work *work, int steps, double accuracy, void *x,             \
                            mpk_solve_info *info);                                                  \
+    /** The same of `count` right-hand sides at once, of a factor in A's precision; work->b, last    \
+     *  and correction are not used. several: there are others besides; then what each of them       \
+     *  becomes does not depend on which others. r [work] n x count, and one more where several */   \
+    void mpki_##p##_refine_together(mpki_solve_work *work, int steps, double accuracy,             \
+                                    int32_t count, bool several, mpki_refine_column *column,        \
+                                    void *r, mpk_solve_info *info);                                         \
     /** The same with a factor in single precision: an answer is not refined while its next step   \
      *  would change x by more than rounding, whatever its backward error; rows that are resolved  \
      *  are left out, so that what is left has the range of single precision. *q [inout] as        \

@@ -35,36 +35,114 @@ static double compare(int32_t n, const double *scale, int exponent, const T *d, 
     return d_most[0] > 0 ? ldexp(d_most[0] / x_most[0], exponent) : 0;
 }
 
-/* Steps whose residuals have nothing of what no change of x removes: rounding puts it there, and
- * solves blow it up, since zero pivots are not all of the kernel's rounding. From the x of quality
- * *q, which is left where none is better. Returns how many steps were taken. */
-static int refine_deflated(mpki_solve_work *work, double accuracy, T *x, mpki_quality *q) {
-    enum { STEPS = 4 };
+/* Right-hand sides at work: the residual of number[k] is column k of r. */
+typedef struct together {
+    mpki_solve_work *work;
+    mpki_refine_column *column;
+    T *r;
+    int32_t *number;
+    int32_t active;
+    bool several;
+} together;
+
+/* M^-1 of the residuals of those at work. Of one vector alone it sums up in another order than of
+ * several, so one of several that is left has zeros beside it. */
+static void apply_inverse(const together *t) {
+    const int64_t n = t->work->system.a.n;
+    const int32_t count = t->several && t->active == 1 ? 2 : t->active;
+    if (count > t->active) memset(t->r + n, 0, (size_t)n * sizeof(T));
+    mpki_apply(&t->work->m, MPK_PART_ALL, count, t->r, n, t->r, n);
+}
+
+/* Measures column c, whose residual goes to the next place of those at work. */
+static void measure(together *t, int32_t c) {
+    mpki_refine_column *y = &t->column[c];
+    y->q = FN(measure)(&t->work->system, y->x, y->b, t->r + t->active * t->work->system.a.n, y->w,
+                       t->work->sums);
+}
+
+/* It stays at work, if its errors ask for another step. */
+static void sift(together *t, int32_t c, double accuracy) {
+    const mpki_refine_column *y = &t->column[c];
+    const double omega = y->q.componentwise;
+    if (!(omega <= accuracy) && isfinite(omega) && y->step < y->most) t->number[t->active++] = c;
+}
+
+/* Steps of those at work until none is left: x of before one that is no better. kernel: residuals
+ * lose what no change of x removes. NULL: they do not. */
+static void take_steps(together *t, double accuracy, const mpki_basis *kernel) {
+    mpki_solve_work *work = t->work;
     const mpki_system *s = &work->system;
     const mpk_factor *fac = work->m.fac;
-    const int32_t n = s->a.n;
+    const int64_t n = s->a.n;
     const bool symmetric = MPKI_COMPLEX && s->a.symmetry == MPK_SYMMETRIC;
-    T *best = work->x;
-    int step = 0;
-    if (!work->kernel->whole && mpk_failed(mpki_basis_make(work, true, work->kernel))) return 0;
-    if (work->kernel->count == 0) return 0;
-    *q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
-    while (!(q->componentwise <= 0.1 * accuracy) && isfinite(q->componentwise) && step < STEPS) {
-        const mpki_quality kept = *q;
-        memcpy(best, x, (size_t)n * sizeof(T));
-        FN(deflate)(n, fac->scale, symmetric, work->kernel, work->r);
-        mpki_apply_inverse(work, work->r);
-        FN(column_add)(n, -q->exponent, work->r, x);
-        *q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
-        step++;
-        if (!(q->componentwise < kept.componentwise)) { /* no better: keep the one before */
-            memcpy(x, best, (size_t)n * sizeof(T));
-            *q = kept;
-            break;
+    while (t->active > 0) {
+        const int32_t all = t->active;
+        for (int32_t k = 0; kernel && k < all; k++)
+            FN(deflate)(s->a.n, fac->scale, symmetric, kernel, t->r + k * n);
+        apply_inverse(t);
+        t->active = 0;
+        for (int32_t k = 0; k < all; k++) {
+            const int32_t c = t->number[k];
+            mpki_refine_column *y = &t->column[c];
+            const mpki_quality kept = y->q;
+            memcpy(y->best, y->x, (size_t)n * sizeof(T));
+            if (y->step == 0)
+                y->correction = compare(s->a.n, work->scale, -y->q.exponent, t->r + k * n, y->x);
+            FN(column_add)(s->a.n, -y->q.exponent, t->r + k * n, y->x);
+            measure(t, c);
+            y->step++;
+            if (!(y->q.componentwise < kept.componentwise)) { /* no better: keep the one before */
+                memcpy(y->x, y->best, (size_t)n * sizeof(T));
+                y->q = kept;
+            } else if (y->q.componentwise <= 0.5 * kept.componentwise) { /* else stagnation */
+                sift(t, c, accuracy);
+            }
         }
-        if (!(q->componentwise <= 0.5 * kept.componentwise)) break; /* stagnation */
     }
-    return step;
+}
+
+/* Steps of those that have not reached the accuracy, whose residuals have nothing of what no change
+ * of x removes: rounding puts it there, and solves blow it up, since zero pivots are not all of the
+ * kernel's rounding. */
+static void refine_deflated(together *t, int32_t count, double accuracy) {
+    mpki_basis *kernel = t->work->kernel;
+    bool any = false;
+    for (int32_t c = 0; c < count; c++) {
+        const double omega = t->column[c].q.componentwise;
+        any |= !(omega <= accuracy) && isfinite(omega);
+    }
+    if (!any) return;
+    if (!kernel->whole && mpk_failed(mpki_basis_make(t->work, true, kernel))) return;
+    if (kernel->count == 0) return;
+    t->active = 0;
+    for (int32_t c = 0; c < count; c++) {
+        mpki_refine_column *y = &t->column[c];
+        if (y->q.componentwise <= accuracy || !isfinite(y->q.componentwise)) continue;
+        y->most = y->step + MPKI_DEFLATED_STEPS;
+        measure(t, c);
+        sift(t, c, MPKI_DEFLATED_ENOUGH * accuracy);
+    }
+    take_steps(t, MPKI_DEFLATED_ENOUGH * accuracy, kernel);
+}
+
+void FN(refine_together)(mpki_solve_work *work, int steps, double accuracy, int32_t count,
+                         bool several, mpki_refine_column *column, void *r, mpk_solve_info *info) {
+    int32_t number[MPKI_REFINED_TOGETHER];
+    together t = {.work = work, .column = column, .r = r, .number = number, .several = several};
+    for (int32_t c = 0; c < count; c++) {
+        mpki_refine_column *y = &column[c];
+        y->step = 0, y->most = steps, y->correction = 0;
+        measure(&t, c);
+        y->unrefined = y->q.componentwise;
+        sift(&t, c, accuracy);
+    }
+    take_steps(&t, accuracy, NULL);
+    if (work->kernel && steps > 0) refine_deflated(&t, count, accuracy);
+    for (int32_t c = 0; c < count; c++) {
+        tell(info, &column[c].q, column[c].unrefined, column[c].step);
+        info->correction = fmax(info->correction, column[c].correction);
+    }
 }
 
 /* r_i := 0 where |r_i| is rounding of (|A| |x| + |b|)_i. */
@@ -120,39 +198,22 @@ mpki_contraction FN(refine_narrow)(mpki_solve_work *work, int steps, double accu
 }
 
 bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk_solve_info *info) {
-    const int32_t n = work->system.a.n;
-    T *x = vx, *best = work->x;
     const mpki_system *s = &work->system;
-    mpki_quality q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
-    const double unrefined = q.componentwise;
-    int step = 0;
-    work->correction = 0;
     if (work->m.fac->narrow) {
-        const mpki_contraction c = FN(refine_narrow)(work, steps, accuracy, 0.5, x, &q);
-        step = c.steps, steps = 0;
+        mpki_quality q = FN(measure)(s, vx, work->b, work->r, work->w, work->sums);
+        const double unrefined = q.componentwise;
+        const mpki_contraction c = FN(refine_narrow)(work, steps, accuracy, 0.5, vx, &q);
+        tell(info, &q, unrefined, c.steps);
+        work->last = q;
         work->correction = c.first;
+        info->correction = fmax(info->correction, work->correction);
+    } else {
+        mpki_refine_column one = {.b = work->b, .x = vx, .best = work->x, .w = work->w};
+        FN(refine_together)(work, steps, accuracy, 1, false, &one, work->r, info);
+        work->last = one.q;
+        work->correction = one.correction;
     }
-    while (!(q.componentwise <= accuracy) && isfinite(q.componentwise) && step < steps) {
-        const mpki_quality kept = q;
-        memcpy(best, x, (size_t)n * sizeof(T));
-        mpki_apply_inverse(work, work->r);
-        if (step == 0) work->correction = compare(n, work->scale, -q.exponent, work->r, x);
-        FN(column_add)(n, -q.exponent, work->r, x);
-        q = FN(measure)(s, x, work->b, work->r, work->w, work->sums);
-        step++;
-        if (!(q.componentwise < kept.componentwise)) { /* no better: keep the one before */
-            memcpy(x, best, (size_t)n * sizeof(T));
-            q = kept;
-            break;
-        }
-        if (!(q.componentwise <= 0.5 * kept.componentwise)) break; /* stagnation */
-    }
-    if (work->kernel && steps > 0 && !(q.componentwise <= accuracy) && isfinite(q.componentwise))
-        step += refine_deflated(work, accuracy, x, &q);
-    tell(info, &q, unrefined, step);
-    work->last = q;
-    info->correction = fmax(info->correction, work->correction);
-    return FN(column_finite)(n, x);
+    return FN(column_finite)(s->a.n, vx);
 }
 
 /* Hager's ascent from work->x, a vector of norm 1, by at most so many columns of A^-1; those that

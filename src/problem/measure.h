@@ -4,6 +4,7 @@
 /** How good is a solution? Backward errors from residuals in about twice the working precision,
  *  also for numbers near the ends of the range. */
 #include "../engines/interface/engine.h"
+#include "../engines/interface/rows.h"
 #include <math.h>
 #include "problem.h"
 #include "skew.h"
@@ -45,21 +46,7 @@ typedef struct mpki_quality {
                     .relative = INFINITY,                                                          \
                     .growth = INFINITY})
 
-/** What is measured by rows, while they are gone through; then told. */
-typedef struct mpki_by_rows {
-    double r, b, unresolved;
-    bool missed;
-} mpki_by_rows;
-/** least: of w, what r must have to be no rounding; of b a thousandth of that will do */
-static inline void mpki_row_beside(double r, double b, double w, double norm, double least,
-                                   mpki_by_rows *rows) {
-    const double unit = norm > 0 ? norm : 1, bi = b / unit, ri = r / unit;
-    if (ri > rows->r) rows->r = ri;
-    if (bi > rows->b) rows->b = bi;
-    if (!(r > 1e-2 * b) || b == 0) return;
-    if (bi > rows->unresolved) rows->unresolved = bi;
-    rows->missed |= r > least * w && b > 1e-3 * least * w;
-}
+/** What rows have said, as it is told. */
 static inline void mpki_rows_told(const mpki_by_rows *rows, mpki_quality *q) {
     q->rows = rows->r > 0 ? rows->b > 0 ? rows->r / rows->b : INFINITY : 0;
     q->unresolved = rows->b > 0 ? rows->unresolved / rows->b : 0;

@@ -44,7 +44,7 @@ static bool componentwise(const mpki_system *s, const T *b, const T *r, const do
         if (!inside(all) || !inside(s->row_norm[i]) ||
             (all == 0 && s->row_norm[i] > 0 && x_norm > 0))
             return false;
-        mpki_row_beside(ri, bi, w[i], s->row_norm[i], SINGLE ? 2e-6 : 1e-13, rows);
+        mpki_row_beside(ri, bi, w[i], s->row_norm[i], mpki_row_least(SINGLE), rows);
         if (ri == 0) continue;
         if (w[i] > tiny * all) {
             const double q = ri / w[i];

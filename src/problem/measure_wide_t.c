@@ -122,7 +122,7 @@ mpki_quality FN(measure_wide)(const mpki_system *s, const void *vx, const void *
         const bool plain = w > tiny * all;
         const wide unit = rows[i].norm > 0 ? rows[i].norm : 1;
         mpki_row_beside((double)(ri / unit), (double)(bi / unit), (double)(w / unit), 1,
-                        sizeof(R) == sizeof(float) ? 2e-6 : 1e-13, &by_rows);
+                        mpki_row_least(sizeof(R) == sizeof(float)), &by_rows);
         b_norm = fmaxl(b_norm, bi);
         r_norm = fmaxl(r_norm, ri);
         a_norm = fmaxl(a_norm, rows[i].norm);

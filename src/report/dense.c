@@ -132,7 +132,7 @@ void mpki_report_dense_json(const mpk_run *run, mpki_buffer *out) {
     }
     if (run->energy.asked) {
         mpki_buffer_printf(out, ", \"energy_j\": ");
-        mpki_report_energy_json(&run->energy, out);
+        mpki_report_energy_json(run, out);
     }
     mpki_buffer_printf(out, "}\n");
 }

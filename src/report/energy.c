@@ -38,9 +38,18 @@ void mpki_report_energy(const mpk_run *run, mpki_buffer *out) {
     if (!e->asked) return;
     write_joules("Energy", "processor", e->no_cpu, e->factorize_cpu_j, e->solve_cpu_j, solved, out);
     write_joules("", "GPU", e->no_gpu, e->factorize_gpu_j, e->solve_gpu_j, solved, out);
+    if (run->energy_factorizations > 0 && run->energy_solves > 0)
+        mpki_line(out, "", "means of %lld factorizations and %lld solves more",
+                  (long long)run->energy_factorizations, (long long)run->energy_solves);
+    else if (run->energy_factorizations > 0)
+        mpki_line(out, "", "factorization: mean of %lld more",
+                  (long long)run->energy_factorizations);
+    else if (run->energy_solves > 0)
+        mpki_line(out, "", "solve: mean of %lld more", (long long)run->energy_solves);
 }
 
-void mpki_report_energy_json(const mpk_energy *e, mpki_buffer *out) {
+void mpki_report_energy_json(const mpk_run *run, mpki_buffer *out) {
+    const mpk_energy *e = &run->energy;
     const struct {
         const char *name;
         double joules;
@@ -58,6 +67,11 @@ void mpki_report_energy_json(const mpk_energy *e, mpki_buffer *out) {
         else
             mpki_buffer_printf(out, "null");
     }
+    if (run->energy_factorizations > 0)
+        mpki_buffer_printf(out, ", \"factorizations\": %lld",
+                           (long long)run->energy_factorizations);
+    if (run->energy_solves > 0)
+        mpki_buffer_printf(out, ", \"solves\": %lld", (long long)run->energy_solves);
     for (size_t k = 0; k < sizeof none / sizeof *none; k++) {
         if (!*none[k].why) continue;
         mpki_buffer_printf(out, ", \"%s\": ", none[k].name);

@@ -386,7 +386,7 @@ void mpki_report_write_json(const mpk_report *report, mpki_buffer *out) {
     if (report->have_problem) write_times(&top, run);
     if (run->energy.asked) {
         key(&top, "energy_j");
-        mpki_report_energy_json(&run->energy, out);
+        mpki_report_energy_json(run, out);
     }
     if (run->have_analysis) write_factor(&top, run);
     if (run->have_analysis) write_options(&top, run);

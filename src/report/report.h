@@ -104,7 +104,7 @@ void mpki_report_write_text(const mpk_report *report, mpki_buffer *out);
 void mpki_report_write_json(const mpk_report *report, mpki_buffer *out);
 /** Joules, where they were asked for: lines of text; the value of the key energy_j. */
 void mpki_report_energy(const mpk_run *run, mpki_buffer *out);
-void mpki_report_energy_json(const mpk_energy *e, mpki_buffer *out);
+void mpki_report_energy_json(const mpk_run *run, mpki_buffer *out);
 /** Of a run that solved one dense matrix. */
 void mpki_report_dense_text(const mpk_run *run, mpki_buffer *out);
 void mpki_report_dense_json(const mpk_run *run, mpki_buffer *out);

@@ -66,27 +66,50 @@ static mpk_status ask(mpk_context *ctx, const mpk_factor *fac) {
     return MPK_OK;
 }
 
+/* Do these errors say that b hardly counts beside A x, or does not in rows that x does not resolve?
+ * A complete factor of full rank has been asked for a kernel, an incomplete one knows nothing of
+ * it. */
+static bool is_large(const mpk_factor *fac, const mpki_quality *q) {
+    return q->growth >= mpki_large_growth(fac->an->scalar);
+}
+static bool is_lost(const mpk_factor *fac, const mpki_quality *q) {
+    const mpk_factor_info *f = &fac->info;
+    const bool full = fac->form->exact && f->rank == MPK_RANK_FULL && f->perturbed == 0;
+    return !full && q->unresolved > (fac->form->exact ? least_lost(fac->an->scalar) : 0);
+}
+
+/* Does x solve its system, as far as its errors tell? */
+static bool solves(const mpk_factor *fac, const mpki_quality *q) {
+    return mpki_solves(fac->an->scalar, q->componentwise, q->rows) && !q->missed;
+}
+
+/* iterated: the outcome of a Krylov method is told unless x is found to be of A's kernel */
+static bool looks(const mpk_factor *fac, const mpki_quality *q, bool iterated) {
+    const mpk_rank rank = fac->info.rank;
+    /* scales of general blocks differ */
+    const bool asks = fac->an->symmetry != MPK_GENERAL || fac->direct;
+    /* else where A is known to be singular it is told of x only whether it is a solution */
+    const bool said = !iterated && (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL);
+    return asks && (is_large(fac, q) || is_lost(fac, q)) && !(said && !solves(fac, q));
+}
+
+bool mpki_judge_looks(const mpk_factor *fac, const mpki_quality *q) {
+    return looks(fac, q, false);
+}
+
 /* Is x a vector of A's kernel, or are its large entries, beside a solution of other equations? Not
  * asked where b counts, nor where a certificate shows that A has no such vector; where there is
  * none, a large x alone is enough for *large_x. */
 static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
-                         const void *x, double *eta, bool *large_x) {
+                         const void *x, bool iterated, double *eta, bool *large_x) {
     static const double cuts[] = {1e-6, 1e-4, 1e-2};
     const mpk_analysis *an = fac->an;
-    /* a complete factor of full rank has been asked for a kernel, an incomplete one knows nothing
-     * of it */
-    const mpk_factor_info *f = &fac->info;
-    const bool full = fac->form->exact && f->rank == MPK_RANK_FULL && f->perturbed == 0;
-    const bool lost =
-        !full && work->last.unresolved > (fac->form->exact ? least_lost(an->scalar) : 0);
-    const bool large = work->last.growth >= mpki_large_growth(an->scalar);
+    const bool lost = is_lost(fac, &work->last);
     double *moduli = NULL;
-    const bool asks =
-        an->symmetry != MPK_GENERAL || fac->direct; /* scales of general blocks differ */
-    if (!asks || (!large && !lost)) return MPK_OK;
+    if (!looks(fac, &work->last, iterated)) return MPK_OK;
     mpk_status status = ask(ctx, fac);
     if (mpk_failed(status) || mpki_regular(fac)) return status;
-    *large_x = large;
+    *large_x = is_large(fac, &work->last);
     memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar));
     *eta = flat(fac, work, work->b);
     if (!lost || isfinite(*eta)) return MPK_OK;
@@ -98,14 +121,12 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
     return mpki_failed(ctx);
 }
 
-/* Did the first step of refinement change x so much that A may be singular? *shows [out] */
-static mpk_status look_closer(mpk_context *ctx, const mpk_factor *fac, const mpki_solve_work *work,
-                              bool *shows) {
-    *shows = false;
-    if (!(work->correction > CORRECTION) || !mpki_examinable(fac) || fac->info.perturbed > 0)
+mpk_status mpki_judge_step(mpk_context *ctx, const mpk_factor *fac, double correction,
+                           mpki_verdict *verdict) {
+    if (!(correction > CORRECTION) || !mpki_examinable(fac) || fac->info.perturbed > 0)
         return MPK_OK;
     const mpk_status status = ask(ctx, fac);
-    *shows = !mpki_regular(fac);
+    verdict->unsure |= !mpki_regular(fac);
     return status;
 }
 
@@ -115,18 +136,17 @@ mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *
     const mpki_quality q = work->last;
     const bool none = fmax(q.relative, q.rows) > no_solution(scalar);
     double eta = INFINITY;
-    bool large_x = false, shows = false;
-    mpk_status status = look_closer(ctx, fac, work, &shows);
-    if (!mpk_failed(status)) status = kernel(ctx, fac, work, x, &eta, &large_x);
+    bool large_x = false;
+    mpk_status status = mpki_judge_step(ctx, fac, work->correction, verdict);
+    if (!mpk_failed(status)) status = kernel(ctx, fac, work, x, verdict->iterated, &eta, &large_x);
     if (mpk_failed(status)) return status;
     const bool flat_x = isfinite(eta), lost = flat_x && (none || q.unresolved > 0);
     bool maybe = flat_x || fac->info.rank == MPK_RANK_UNDECIDED;
     maybe |= fac->info.perturbed > 0 && q.growth >= fmin(mpki_large_growth(scalar), 0.1 / accuracy);
     verdict->eta = fmin(verdict->eta, eta);
     verdict->doubtful |= maybe && none;
-    verdict->unsure |= (shows || large_x) && mpki_examinable(fac) && fac->info.perturbed == 0;
-    verdict->solved &=
-        mpki_solves(scalar, q.componentwise, q.rows) && !q.missed && !lost && !(maybe && none);
+    verdict->unsure |= large_x && mpki_examinable(fac) && fac->info.perturbed == 0;
+    verdict->solved &= solves(fac, &q) && !lost && !(maybe && none);
     return MPK_OK;
 }
 

@@ -23,12 +23,21 @@ typedef struct mpki_verdict {
 /** ||A|| ||x|| / ||b|| from which on b hardly counts beside A x. */
 double mpki_large_growth(mpk_scalar scalar);
 
+/** Does the verdict on a solution with these errors, by refinement, need the solution itself? */
+bool mpki_judge_looks(const mpk_factor *fac, const mpki_quality *q);
+
 /** Judge one more solution.
- *  work [inout] of fac, with the errors of x in work->last; its r, w, b and sums are overwritten
- *  x    [in]    n
+ *  work [inout] of fac, with the errors of x in work->last, and its correction; its r, w, b and sums
+ *               are overwritten. Without mpki_judge_looks() these two are all that is read
+ *  x    [in]    n; NULL without mpki_judge_looks()
  *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
                       double accuracy, const void *x, mpki_verdict *verdict);
+
+/** The part of that which a first step of refinement decides: errors are small, but was the step so
+ *  large that A may be singular? Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_judge_step(mpk_context *ctx, const mpk_factor *fac, double correction,
+                           mpki_verdict *verdict);
 
 /** The status and the text of the solve that they are of. */
 mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_solve_info *info,

@@ -32,8 +32,8 @@ mpk_status mpki_check_finite(const mpki_columns *c) {
 static bool plain(const mpk_factor *fac, const mpk_options *options) {
     const mpk_factor_info *info = &fac->info;
     return fac->direct && fac->engine->direct->refine && !mpki_wants_krylov(fac, options) &&
-           options->condition != MPK_ON && info->rank == MPK_RANK_FULL && info->inertia.zero == 0 &&
-           info->perturbed == 0 && !mpki_skew_of(fac); /* the device has no other A than the mean */
+           options->condition != MPK_ON && info->perturbed == 0 &&
+           !mpki_skew_of(fac); /* the device has no other A than the mean */
 }
 
 mpki_plan mpki_plan_of(const mpki_columns *c) {

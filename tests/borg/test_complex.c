@@ -135,6 +135,122 @@ static void test_emitted(void **state) {
     check_backends(list, sizeof list / sizeof *list);
 }
 
+/* The same of factorizations with pivots: a matrix in each lane, and rows in lanes. */
+static void test_pivoted(void **state) {
+    (void)state;
+#define IN_LANES_OF(n) .size = n, .pack = 8, .order = BORG_WG_MINOR, .is_complex = true
+#define BY_ROWS_OF(n) .size = n, .pack = 1, .is_complex = true
+    variant list[] = {
+        {.kernel = "llt", IN_LANES_OF(3), .hermitian = true},
+        {.kernel = "llt_complete", BY_ROWS_OF(4), .hermitian = true},
+        {.kernel = "ldlt", IN_LANES_OF(4)},
+        {.kernel = "ldlt", BY_ROWS_OF(5), .hermitian = true, .single = true},
+        {.kernel = "ldlt_partial", IN_LANES_OF(4), .hermitian = true},
+        {.kernel = "ldlt_partial", BY_ROWS_OF(5)},
+        {.kernel = "ldlt_rook", BY_ROWS_OF(4), .hermitian = true},
+        {.kernel = "ldlt_complete", IN_LANES_OF(3)},
+        {.kernel = "ldlt_complete", BY_ROWS_OF(4), .hermitian = true},
+        {.kernel = "ldu_partial", IN_LANES_OF(4)},
+        {.kernel = "ldu_rook", BY_ROWS_OF(3), .single = true},
+        {.kernel = "ldu_complete", BY_ROWS_OF(4)},
+    };
+    check_backends(list, sizeof list / sizeof *list);
+}
+
+enum { MOST_ROWS = 8, MATRICES = 9 };
+
+/* What a factorization has to show: P A P^T = L D L^T (or P A Q = L D U), by how it lies in `f`. */
+static double residual(const variant *v, const double complex *a, const double complex *f,
+                       const int32_t *piv) {
+    const int n = v->size;
+    const bool lu = strncmp(v->kernel, "ldu", 3) == 0, root = strncmp(v->kernel, "llt", 3) == 0;
+    const bool pivoted = strchr(v->kernel, '_') != NULL;
+    double complex l[MOST_ROWS][MOST_ROWS] = {{0}}, d[MOST_ROWS][MOST_ROWS] = {{0}},
+                   u[MOST_ROWS][MOST_ROWS] = {{0}};
+    int row[MOST_ROWS], col[MOST_ROWS], pairs = 0;
+    double worst = 0, most = 0;
+    for (int k = 0; k < n; ++k) {
+        row[k] = !pivoted ? k : piv[k] < 0 ? ~piv[k] : piv[k];
+        col[k] = lu && pivoted ? piv[n + k] : row[k];
+        l[k][k] = root ? f[k * n + k] : 1;
+        d[k][k] = root ? 1 : f[k * n + k];
+        for (int i = k + 1; i < n; ++i) l[i][k] = f[k * n + i];
+        if (pivoted && !lu && !root && piv[k] < 0 && pairs++ % 2 == 0) {
+            d[k + 1][k] = f[k * n + k + 1];
+            d[k][k + 1] = v->hermitian ? conj(d[k + 1][k]) : d[k + 1][k];
+            l[k + 1][k] = 0;
+        }
+    }
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j)
+            u[i][j] = lu             ? i == j  ? 1
+                                       : i < j ? f[j * n + i]
+                                               : 0
+                      : v->hermitian ? conj(l[j][i])
+                                     : l[j][i];
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+            const int p = row[i], q = col[j];
+            double complex x = lu || p >= q ? a[q * n + p] : a[p * n + q], sum = 0;
+            if (!lu && v->hermitian) x = p < q ? conj(x) : p == q ? creal(x) : x;
+            for (int k = 0; k < n; ++k)
+                for (int m = 0; m < n; ++m) sum += l[i][k] * d[k][m] * u[m][j];
+            worst = fmax(worst, cabs(x - sum)), most = fmax(most, cabs(x));
+        }
+    return worst / most;
+}
+
+/* Factors of random symmetric, Hermitian and general matrices, whose diagonals are small where
+ * pivots are looked for, give these again; inertias of Hermitian ones are those of their D. */
+static void test_factors(void **state) {
+    (void)state;
+    static const char *const kernels[] = {"llt",          "llt_complete", "ldlt",
+                                          "ldlt_partial", "ldlt_rook",    "ldlt_complete",
+                                          "ldu_partial",  "ldu_rook",     "ldu_complete"};
+    double complex a[MATRICES * 64], f[MATRICES * 64];
+    int32_t piv[MATRICES * 16], info[MATRICES * 4];
+    for (size_t c = 0; c < 8 * sizeof kernels / sizeof *kernels; ++c) {
+        variant v = {.kernel = kernels[c / 8], .is_complex = true, .hermitian = c & 1};
+        const bool lu = v.kernel[2] == 'u', root = v.kernel[1] == 'l' && v.kernel[2] == 't';
+        const bool pivoted = strchr(v.kernel, '_') != NULL;
+        if ((lu && v.hermitian) || (root && !v.hermitian)) continue;
+        v.size = c & 2 ? 7 : 4, v.pack = c & 4 ? 8 : 1;
+        v.order = c & 4 ? BORG_WG_MINOR : BORG_WI_MINOR;
+        const int n = v.size;
+        uint32_t seed = (uint32_t)c + 1;
+        for (int k = 0; k < MATRICES * n * n; ++k) {
+            const bool diagonal = k % (n * n) % (n + 1) == 0;
+            a[k] = noise(&seed) + I * noise(&seed);
+            if (diagonal && !pivoted) a[k] += 3 * n;
+            if (diagonal && root) a[k] += 3 * n;
+            if (diagonal && pivoted && !root) a[k] *= 0.01;
+            f[k] = a[k];
+        }
+        borg_options o;
+        if (!compile_variant(&v, &o, borg_backend_find("avx512"), "k")) continue;
+        borg_arg args[6] = {{.data = f, .count = 2 * MATRICES * n * n},
+                            {.bits = (uint64_t)n},
+                            {.bits = (uint64_t)(n * n)}};
+        int at = 3;
+        if (pivoted) args[at++] = (borg_arg){.data = piv, .count = MATRICES * 16};
+        args[at++] = (borg_arg){.data = info, .count = MATRICES * 4};
+        const double tol = 1e-14;
+        memcpy(&args[at].bits, &tol, sizeof tol);
+        assert_true(borg_interpret(v.program->units[0].module, v.program->units[0].tail, args, 0,
+                                   MATRICES, 0, &v.program->diags));
+        for (int m = 0; m < MATRICES; ++m) {
+            const int lists = lu ? 2 : 1;
+            const double r = residual(&v, a + m * n * n, f + m * n * n, piv + m * n * lists);
+            if (!(r < 1e-12) || info[4 * m])
+                fail_msg("%s%s, order %d, pack %d, matrix %d: %g, outcome %d", v.kernel,
+                         v.hermitian ? ", Hermitian" : "", n, v.pack, m, r, info[4 * m]);
+            const int counted = info[4 * m + 1] + info[4 * m + 2];
+            assert_int_equal(counted, v.hermitian || lu ? n : 0);
+        }
+        borg_program_free(v.program);
+    }
+}
+
 static void test_refused(void **state) {
     (void)state;
     static const char *const wrong[][2] = {
@@ -163,7 +279,8 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_absolute),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_emitted)};
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_absolute),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_emitted),
+        cmocka_unit_test(test_factors), cmocka_unit_test(test_pivoted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

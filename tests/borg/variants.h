@@ -15,11 +15,12 @@ typedef struct variant {
     borg_order order;
     bool single, fused; /* fused: not strict */
     bool is_complex;    /* -D COMPLEX */
+    bool hermitian;     /* and -D HERMITIAN */
     const char *stage;  /* with a group in each thread */
     borg_loops loops;
     bool large; /* left out: its code is beyond BORG_MOST_BYTES, or others take it */
     char ld[16], stride[24], rows[16];
-    const char *defines[4], *set[3];
+    const char *defines[5], *set[3];
     borg_program *program;
 } variant;
 
@@ -188,7 +189,9 @@ static inline bool compile_variant(variant *v, borg_options *o, const borg_backe
     size_t length, most = (size_t)number("BORG_MOST_BYTES", INT32_MAX);
     v->defines[0] = v->single ? "SINGLE" : "DOUBLE";
     v->defines[1] = v->stage ? "IN_LANES" : v->items ? v->rows : NULL;
-    if (v->is_complex) v->defines[v->defines[1] ? 2 : 1] = "COMPLEX";
+    int defined = v->defines[1] ? 2 : 1;
+    if (v->is_complex) v->defines[defined++] = "COMPLEX";
+    if (v->hermitian) v->defines[defined] = "HERMITIAN";
     v->set[0] = v->ld;
     v->set[1] = v->stride;
     snprintf(v->ld, sizeof v->ld, "lda=%d", v->size);

@@ -85,6 +85,45 @@ static void test_looks(void **state) {
     mpk_context_destroy(&ctx);
 }
 
+typedef struct counter {
+    int runs, fails;
+} counter;
+
+/* Two joules a run; the run number `fails` fails. */
+static mpk_status two_joules(void *data) {
+    counter *c = data;
+    char text[32];
+    snprintf(text, sizeof text, "%d\n", 2000000 * ++c->runs);
+    put("intel-rapl:0", "energy_uj", text);
+    return c->runs == c->fails ? MPK_ERR_INPUT : MPK_OK;
+}
+
+/* The mean of as many runs as it takes; none where one fails. */
+static void test_repeat(void **state) {
+    (void)state;
+    mpk_context *ctx = NULL;
+    char why[128];
+    double cpu, gpu;
+    int64_t runs;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    put("intel-rapl:0", "energy_uj", "0\n");
+    put("intel-rapl:0", "max_energy_range_uj", "2000000000\n");
+    put("intel-rapl:1", "energy_uj", "7000000\n");
+    put("intel-rapl:1", "max_energy_range_uj", "65000000\n");
+    mpki_meter *m = open_meter(ctx, root, why);
+    assert_true(mpki_meter_least(m) == 0); /* no GPU */
+    assert_true(mpki_meter_least(NULL) == 0);
+    counter c = {0, -1};
+    assert_int_equal(mpki_meter_repeat(m, 0.02, two_joules, &c, &cpu, &gpu, &runs), MPK_OK);
+    assert_true(runs == c.runs && fabs(cpu - 2) < 1e-9 && gpu == -1);
+    c = (counter){0, 3};
+    put("intel-rapl:0", "energy_uj", "0\n");
+    assert_int_equal(mpki_meter_repeat(m, 60, two_joules, &c, &cpu, &gpu, &runs), MPK_ERR_INPUT);
+    assert_true(c.runs == 3 && cpu == -1);
+    mpki_meter_close(&m);
+    mpk_context_destroy(&ctx);
+}
+
 /* Nothing there is told, and so is a GPU without its library. */
 static void test_none(void **state) {
     (void)state;
@@ -120,6 +159,7 @@ static int end(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_packages),
-                                       cmocka_unit_test(test_looks), cmocka_unit_test(test_none)};
+                                       cmocka_unit_test(test_looks), cmocka_unit_test(test_repeat),
+                                       cmocka_unit_test(test_none)};
     return cmocka_run_group_tests(tests, begin, end);
 }

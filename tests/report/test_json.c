@@ -192,7 +192,7 @@ static void energy(void **state) {
     (void)state;
     static const char *const said[] = {
         "\"energy_j\": { \"factorize_cpu\": 3, \"solve_cpu\": 0.5, \"factorize_gpu\": null, "
-        "\"solve_gpu\": null, \"no_gpu\": \"no \\\"GPU\\\"\" }",
+        "\"solve_gpu\": null, \"solves\": 12, \"no_gpu\": \"no \\\"GPU\\\"\" }",
         "\"energy_j\": { \"factorize_cpu\": null, \"solve_cpu\": null, \"factorize_gpu\": null, "
         "\"solve_gpu\": null, \"no_cpu\": \"none\" }"};
     static const mpk_energy given[] = {{1, 3, 0.5, -1, -1, "", "no \"GPU\""},
@@ -205,6 +205,7 @@ static void energy(void **state) {
             run.have_dense = dense;
             run.dense.engine = "cpu-test";
             if (k < 2) run.energy = given[k];
+            if (k == 0) run.energy_solves = 12;
             assert_int_equal(mpk_report_create(ctx, &run, &report), MPK_OK);
             const char *json = mpk_report_json(report);
             assert_true(json_valid(json));

@@ -222,6 +222,14 @@ static void energy(void **state) {
         &run,
         SAYS("of the processor: factorization 3 J, solve not measured", "of the GPU: not measured"),
         " 0 J");
+    run.energy = (mpk_energy){1, 3, 0.5, 40, 0.02, "", ""}; /* repeated */
+    run.energy_solves = 51;
+    check(&run, SAYS("of the GPU: factorization 40 J, solve 20 mJ", "solve: mean of 51 more"),
+          "factorization: mean");
+    run.energy_factorizations = 3;
+    check(&run, SAYS("means of 3 factorizations and 51 solves more"), "mean of");
+    run.energy_factorizations = run.energy_solves = 0;
+    run.energy = (mpk_energy){1, 3, -1, -1, -1, "", ""};
     run.have_solve = 0; /* of an inertia: there is no solve */
     check(&run, SAYS("of the processor: factorization 3 J", "of the GPU: not measured"),
           "solve not measured");

@@ -61,6 +61,64 @@ static void test_stokes(void **unused) {
     mpk_problem_destroy(&problem);
 }
 
+/* Many right-hand sides are refined together, each to the bits that it has beside any other one, and
+ * to the verdicts that it has by itself: of singular systems, consistent ones and others, and to the
+ * end of a regular one. */
+static void test_together(void **unused) {
+    (void)unused;
+    enum { SIDES = 19 };
+    static const char *const files[] = {"/saddle/stokes64.mtx.xz",
+                                        "/least_squares/NYPA_Maragal_2.mtx.xz",
+                                        "/lp_kkt/25fv47_it26.mtx.xz"};
+    for (int f = 0; f < 3; f++) {
+        char path[400];
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_problem_view a;
+        mpk_solve_info all, one, worst = {0};
+        mpk_options o = defaults();
+        snprintf(path, sizeof path, "%s%s", METAPACK_DATA, files[f]);
+        assert_int_equal(mpk_problem_read(ctx, path, &problem), MPK_OK);
+        mpk_problem_view_get(problem, &a);
+        const size_t n = (size_t)a.n;
+        double *y = malloc(SIDES * n * sizeof *y), *b = malloc(SIDES * n * sizeof *b),
+               *x = malloc(SIDES * n * sizeof *x);
+        double *pair = malloc(2 * n * sizeof *pair);
+        for (size_t k = 0; k < SIDES * n; k++) y[k] = uniform();
+        assert_int_equal(mpk_problem_multiply(ctx, problem, SIDES, y, a.n, b, a.n), MPK_OK);
+        for (size_t k = 0; k < n; k++) b[(SIDES / 2) * n + k] = y[k];
+        assert_true(mpk_analyse(ctx, problem, &o, &an) >= 0);
+        const mpk_status how = mpk_factorize(ctx, an, NULL, &o, &fac);
+        assert_int_equal(how, f < 2 ? MPK_SINGULAR : MPK_OK);
+        if (f == 2) o.accuracy = 0;
+        const mpk_status status = mpk_solve(ctx, fac, SIDES, b, a.n, x, a.n, &o, &all);
+        worst.consistent = 1, worst.solved = 1;
+        for (int c = 0; c < SIDES; c++) {
+            const mpk_status s = mpk_solve(ctx, fac, 1, b + c * n, a.n, y, a.n, &o, &one);
+            assert_int_equal(f < 2 ? s : status, status);
+            assert_true(one.componentwise <= 1e-14 || all.solved == 0);
+            memcpy(pair, b + c * n, n * sizeof *pair);
+            memcpy(pair + n, b + (c * 5 + 3) % SIDES * n, n * sizeof *pair);
+            assert_false(mpk_failed(mpk_solve(ctx, fac, 2, pair, a.n, pair, a.n, &o, &one)));
+            assert_memory_equal(x + c * n, pair, n * sizeof *pair);
+            worst.componentwise = fmax(worst.componentwise, one.componentwise);
+            worst.correction = fmax(worst.correction, one.correction);
+            if (one.iterations > worst.iterations) worst.iterations = one.iterations;
+            if (one.consistent < worst.consistent) worst.consistent = one.consistent;
+            worst.solved &= one.solved;
+        }
+        assert_true(all.componentwise == worst.componentwise && all.correction == worst.correction);
+        assert_int_equal(all.iterations, worst.iterations);
+        assert_int_equal(all.solved, worst.solved);
+        if (f < 2) assert_int_equal(all.consistent, worst.consistent);
+        free(y), free(b), free(x), free(pair);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+    }
+}
+
 /* Four cycles side by side, each of which 1 is the kernel of (complex symmetric: a vector of powers
  * of i, of which v^T b counts): b is consistent where its part in each is, of several the worst
  * counts, and one vector is not enough to say so. */
@@ -215,7 +273,8 @@ static void test_without_memory(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_join), cmocka_unit_test(test_without_memory),
-        cmocka_unit_test(test_consistent), cmocka_unit_test(test_stokes)};
+        cmocka_unit_test(test_together), cmocka_unit_test(test_consistent),
+        cmocka_unit_test(test_stokes)};
     if (mpk_context_create(NULL, &ctx) != MPK_OK) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     mpk_context_destroy(&ctx);

@@ -25,6 +25,14 @@ static bool solves_there(const mpki_blocks *f) {
            mpki_jacobi_sweeps(f->stages->options) == 0;
 }
 
+/* Without memory for more, the processor. */
+static void solve_here(offload_solver *s, int32_t *takes) {
+    mpki_release(s->ctx, s->pieces);
+    s->pieces = NULL;
+    *takes = s->host_takes;
+    mpki_clear_error(s->ctx);
+}
+
 void mpki_offload_solver_free(mpk_context *ctx, mpki_block_solver **handle) {
     offload_solver *s = (offload_solver *)(void *)*handle;
     if (!s) return;
@@ -54,7 +62,7 @@ mpk_status mpki_offload_solver_make(mpk_context *ctx, const mpki_blocks *f, int 
         s->rows = mpki_alloc(ctx, STAGE, frames * n * *takes, size);
         if (f->border)
             s->vectors = mpki_alloc(ctx, STAGE, f->stages->blocking->n * s->host_takes, size);
-        status = mpki_failed(ctx);
+        if (mpk_failed(mpki_failed(ctx))) solve_here(s, takes);
     }
     if (mpk_failed(status)) mpki_offload_solver_free(ctx, out);
     return status;

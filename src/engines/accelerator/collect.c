@@ -14,7 +14,6 @@ typedef struct harvest {
     int64_t *block; /* some: numbers of blocks, or frames */
     unsigned char *half;
     int64_t some, count;
-    void *sent[MPKI_SENT]; /* some blocks each, for solves there; NULL: none */
 } harvest;
 
 static mpk_status harvest_make(mpki_blocks *f, harvest *h) {
@@ -24,8 +23,6 @@ static mpk_status harvest_make(mpki_blocks *f, harvest *h) {
     h->perm = MPKI_NEW(ctx, STAGE, 2 * h->some * f->offload->n, int32_t);
     h->block = MPKI_NEW(ctx, STAGE, h->some, int64_t);
     h->half = MPKI_NEW(ctx, STAGE, h->some, unsigned char);
-    for (int k = 0; f->offload->solves && k < MPKI_SENT; k++)
-        h->sent[k] = mpki_alloc(ctx, STAGE, h->some, (size_t)mpki_offload_bytes(f->offload));
     return mpki_failed(ctx);
 }
 
@@ -34,14 +31,14 @@ static void harvest_free(mpk_context *ctx, harvest *h) {
     mpki_release(ctx, h->perm);
     mpki_release(ctx, h->block);
     mpki_release(ctx, h->half);
-    for (int k = 0; k < MPKI_SENT; k++) mpki_release(ctx, h->sent[k]);
 }
 
-/* Where number k of what is sent back for solves begins; false: nothing is. */
-static bool sent_at(const mpki_blocks *f, const harvest *h, int64_t k, void *to[MPKI_SENT]) {
-    for (int what = 0; h->sent[0] && what < MPKI_SENT; what++)
-        to[what] = (char *)h->sent[what] + k * mpki_offload_bytes(f->offload);
-    return h->sent[0] != NULL;
+/* Where there is no memory for solves on the machine the processor has them. */
+static mpk_status or_without(mpki_blocks *f, mpk_status status) {
+    if (status != MPK_ERR_MEMORY) return status;
+    mpki_offload_solves_free(f);
+    mpki_clear_error(f->stages->ctx);
+    return MPK_OK;
 }
 
 /* Permutations of the frames, one after the other. */
@@ -81,14 +78,14 @@ static mpk_status keep_pivots(mpki_blocks *f, harvest *h) {
         const int32_t frame = (int32_t)h->block[k];
         const bool turned = o->turn[frame] != NULL;
         void *sent[MPKI_SENT];
-        const bool sends = sent_at(f, h, k, sent);
+        const bool sends = mpki_offload_solves_sent(f, k, sent);
         status = MPKI_DISPATCH(o->scalar, offload_keep_pivot)(
             f, frame, at, o->perm ? &h->perm[k * o->n] : NULL,
             o->columns ? &columns[k * o->n] : NULL, turned, sends ? sent : NULL);
         at += 1 + o->ldu + turned;
     }
-    if (h->sent[0] && !mpk_failed(status))
-        status = mpki_offload_solves_send(f, h->count, h->block, h->sent);
+    if (o->solves && !mpk_failed(status))
+        status = or_without(f, mpki_offload_solves_send(f, h->count, h->block, 0));
     h->count = 0;
     return status;
 }
@@ -111,10 +108,12 @@ static mpk_status all_pivots(mpki_blocks *f, harvest *h) {
         if (mpki_in_border(f, frame)) {
             void *sent[MPKI_SENT];
             const int64_t one = frame;
-            const bool sends = sent_at(f, h, h->some - 1, sent); /* the last place is free yet */
+            const int64_t free_yet = h->some - 1; /* the last place */
+            const bool sends = mpki_offload_solves_sent(f, free_yet, sent);
             status =
                 MPKI_DISPATCH(f->offload->scalar, offload_keep_unit)(f, frame, sends ? sent : NULL);
-            if (sends && !mpk_failed(status)) status = mpki_offload_solves_send(f, 1, &one, sent);
+            if (sends && !mpk_failed(status))
+                status = or_without(f, mpki_offload_solves_send(f, 1, &one, free_yet));
             continue;
         }
         h->block[h->count++] = frame;
@@ -150,14 +149,6 @@ mpk_status mpki_offload_border(mpki_blocks *f) {
         }
     }
     return mpki_border_factor(f);
-}
-
-/* Where the machine has no memory for solves the processor has them. */
-static mpk_status or_without(mpki_blocks *f, mpk_status status) {
-    if (status != MPK_ERR_MEMORY) return status;
-    mpki_offload_solves_free(f);
-    mpki_clear_error(f->stages->ctx);
-    return MPK_OK;
 }
 
 mpk_status mpki_offload_finish(mpki_blocks *f, mpki_block_counts *counts) {

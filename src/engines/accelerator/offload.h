@@ -161,11 +161,14 @@ mpk_status mpki_offload_drop(mpki_blocks *f, const mpki_updates *batch, mpki_bat
 
 /** Can this table's machine solve? */
 bool mpki_offload_solves_there(const mpki_blocks *f);
-/** Memory for the pivots and the vectors; then pivots of `count` frames, blocks one after the
- *  other; then, when all pivots are there, the rest. */
+/** Memory for the pivots and the vectors; pivots of `count` frames, whose blocks lie one after the
+ *  other from place `first` of what is sent on; then, when all pivots are there, the rest. Each may
+ *  find no memory. */
 mpk_status mpki_offload_solves_make(mpki_blocks *f);
 mpk_status mpki_offload_solves_send(mpki_blocks *f, int64_t count, const int64_t *frame,
-                                    void *const values[MPKI_SENT]);
+                                    int64_t first);
+/** Place k of what is sent, of mpki_offload_some(); false: the processor solves. */
+bool mpki_offload_solves_sent(const mpki_blocks *f, int64_t k, void *to[MPKI_SENT]);
 mpk_status mpki_offload_solves_end(mpki_blocks *f);
 void mpki_offload_solves_free(mpki_blocks *f);
 

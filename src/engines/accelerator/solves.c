@@ -19,6 +19,16 @@ bool mpki_offload_solves_there(const mpki_blocks *f) {
     return a->solves && !a->load;
 }
 
+/* What only sending takes. */
+static void free_sent(mpk_context *ctx, struct mpki_offload_solves *s) {
+    for (int k = 0; k < MPKI_SENT; k++) {
+        mpki_release(ctx, s->sent[k]);
+        s->sent[k] = NULL;
+    }
+    mpki_release(ctx, s->sent_to);
+    s->sent_to = NULL;
+}
+
 void mpki_offload_solves_free(mpki_blocks *f) {
     struct mpki_offload *o = f->offload;
     struct mpki_offload_solves *s = o->solves;
@@ -38,6 +48,7 @@ void mpki_offload_solves_free(mpki_blocks *f) {
         mpki_release(ctx, s->below[k]);
     }
     mpki_offload_let_go(o->on->table, &s->unit, 1);
+    free_sent(ctx, s);
     void *own[] = {s->to, s->a, s->b, s->units, s->first, s->step};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++) mpki_release(ctx, own[k]);
     mpki_release(ctx, s);
@@ -60,6 +71,11 @@ mpk_status mpki_offload_solves_make(mpki_blocks *f) {
     mpk_status status = s ? MPK_OK : mpki_failed(ctx);
     f->offload->solves = s;
     if (!s) return status;
+    const int64_t some = mpki_offload_some(f->offload);
+    for (int k = 0; k < MPKI_SENT; k++)
+        s->sent[k] = mpki_alloc(ctx, STAGE, some, (size_t)mpki_offload_bytes(f->offload));
+    s->sent_to = MPKI_NEW(ctx, STAGE, some, void *);
+    status = mpki_failed(ctx);
     for (int k = 0; k < MPKI_SENT && !mpk_failed(status); k++)
         status = blocks_of_frames(f, &s->pivot[k]);
     for (int k = 0; k < MPKI_VECTORS && !mpk_failed(status); k++)
@@ -67,17 +83,23 @@ mpk_status mpki_offload_solves_make(mpki_blocks *f) {
     return mpk_failed(status) ? status : mpki_offload_multiple(f, 1, &s->unit);
 }
 
+bool mpki_offload_solves_sent(const mpki_blocks *f, int64_t k, void *to[MPKI_SENT]) {
+    const struct mpki_offload_solves *s = f->offload->solves;
+    for (int what = 0; s && what < MPKI_SENT; what++)
+        to[what] = (char *)s->sent[what] + k * mpki_offload_bytes(f->offload);
+    return s != NULL;
+}
+
 mpk_status mpki_offload_solves_send(mpki_blocks *f, int64_t count, const int64_t *frame,
-                                    void *const values[MPKI_SENT]) {
-    struct mpki_offload *o = f->offload;
+                                    int64_t first) {
+    const struct mpki_offload_solves *s = f->offload->solves;
+    void *from[MPKI_SENT];
     mpk_status status = MPK_OK;
-    void **to = MPKI_NEW(f->stages->ctx, STAGE, count, void *);
-    if (!to) return mpki_failed(f->stages->ctx);
+    mpki_offload_solves_sent(f, first, from);
     for (int what = 0; what < MPKI_SENT && !mpk_failed(status); what++) {
-        for (int64_t k = 0; k < count; k++) to[k] = o->solves->pivot[what][frame[k]];
-        status = mpki_offload_put_all(f, count, to, values[what]);
+        for (int64_t k = 0; k < count; k++) s->sent_to[k] = s->pivot[what][frame[k]];
+        status = mpki_offload_put_all(f, count, s->sent_to, from[what]);
     }
-    mpki_release(f->stages->ctx, to);
     return status;
 }
 
@@ -301,6 +323,7 @@ static mpk_status make_below(mpki_blocks *f) {
 }
 
 mpk_status mpki_offload_solves_end(mpki_blocks *f) {
+    free_sent(f->stages->ctx, f->offload->solves);
     const mpk_status status = make_below(f);
     return mpk_failed(status) ? status : list_steps(f);
 }

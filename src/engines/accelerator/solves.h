@@ -21,7 +21,8 @@ struct mpki_offload_solves {
                         N_k^* U_ki. NULL: it has no entries */
     void **vector[MPKI_VECTORS]; /* by frame */
     void *unit;
-    void **to, **a, **b, **units; /* lists of all steps */
+    void *sent[MPKI_SENT], **sent_to; /* while pivots are sent: some of them, and where they go */
+    void **to, **a, **b, **units;     /* lists of all steps */
     int64_t *first;
     mpki_sweep_step *step;
     int64_t tos, items, firsts, steps;

@@ -166,6 +166,9 @@ typedef struct mpki_block_engine {
     /** Entries kept in a block below the diagonal; LDU: those of L alone. */
     int64_t (*entries)(const mpki_blocks *f, int64_t block);
 
+    /** Bytes beside the factor that applications have left for later ones; NULL: they leave none.
+     *  By any thread. */
+    int64_t (*beside)(const mpki_blocks *f);
     /** Work space for applications of f on `threads`; f must outlive it.
      *  columns [in]  vectors that the caller would like to apply it to at once
      *  takes   [out] how many one application takes, 1 <= *takes

@@ -56,12 +56,44 @@ typedef struct mpki_weak_pivot {
 typedef struct mpki_direct mpki_direct;               /* an engine's factor */
 typedef struct mpki_direct_solver mpki_direct_solver; /* work space that its solves share */
 
+/** Vectors of A's kernel after scaling, of length 1 and orthogonal (factor/deflate.h). */
+typedef struct mpki_kernel_vectors {
+    uint64_t stamp; /* vectors with the same one are the same, and more of them begin with these; 0:
+                       it says nothing */
+    int32_t count;
+    const void *v; /* count x n, in host memory; NULL: not asked for */
+} mpki_kernel_vectors;
+
+/** Where refinement with a singular A has them from. */
+typedef struct mpki_kernel_source {
+    void *self;
+    /** all [in] those of each zero pivot, too, as far as these are looked for. vectors [in] *out is
+     *  to have them, for as long as nothing else is asked for.
+     *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE, _CANCELLED */
+    mpk_status (*give)(void *self, bool all, bool vectors, mpki_kernel_vectors *out);
+    int32_t steps; /* at most, with residuals that lie in A's range, until the errors are at most */
+    double accuracy; /* this */
+    double within;   /* b is in A's range where its part along v is no more than this of |v|^T w */
+} mpki_kernel_source;
+
+/** What is known of a solution: mpki_quality (problem/measure.h) and more. */
+typedef struct mpki_reached {
+    double componentwise, normwise, relative, growth, rows, unresolved;
+    bool missed;
+    double correction; /* as in mpk_solve_info */
+    bool outside;      /* a vector of the kernel is against b being in A's range */
+} mpki_reached;
+
 /** What is asked of a refinement. */
 typedef struct mpki_refine_wish {
     int32_t steps;
     double accuracy;
     double doubt; /* ||A|| ||x|| / ||b|| from which on x is looked at: may it be in A's kernel? */
     double flat;  /* it may where A takes it to no more than this, relatively */
+    /* of a singular A: where steps do not reach the accuracy, others follow without the part of
+     * residuals that A's range has not. NULL: no kernel is known */
+    const mpki_kernel_source *kernel;
+    mpki_reached *each; /* [out] of each right-hand side that is done; NULL: not wanted */
 } mpki_refine_wish;
 
 /** Values as a caller has them, in the memory of an engine's device; the lists are in host
@@ -87,7 +119,7 @@ typedef struct mpki_refined {
      * to do it */
     int32_t done;
     int32_t iterations;
-    double componentwise, normwise, unrefined, relative_residual;
+    double componentwise, normwise, unrefined, relative_residual, correction;
 } mpki_refined;
 
 /** What is wanted of an inverse. */
@@ -146,6 +178,9 @@ typedef struct mpki_direct_engine {
                             mpki_numeric_result *result);
     /** Bytes that the numbers take. */
     int64_t (*bytes)(const mpki_direct *f);
+    /** Bytes beside them that solves have left for later ones; NULL: they leave none. By any
+     *  thread. */
+    int64_t (*beside)(const mpki_direct *f);
     /** MPK_GET_PERM, _D or _LOGDET as mpk_get() gives them, to host memory. */
     mpk_status (*get)(const mpki_direct *f, mpk_quantity what, void *out);
 
@@ -190,7 +225,8 @@ typedef struct mpki_direct_engine {
      *  sides, at most MPKI_REFINE_TOGETHER, in the device's memory; only numbers come to the host,
      *  and x where it lies there. x == b is allowed. NULL: the engine has none.
      *  reached [out] reached->done == 0: x is undefined, but as it was where x == b
-     *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE */
+     *  Returns MPK_OK (also where it was not done) | MPK_ERR_DEVICE | a failure of
+     *  wish->kernel->give */
     mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
                          const mpki_refine_wish *wish, int32_t nrhs, const void *b, int64_t ldb,
                          void *x, int64_t ldx, mpki_refined *reached);

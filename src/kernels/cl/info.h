@@ -15,4 +15,14 @@ static void put_info(__global int *info, bool finite, bool broken, int positive,
         info[4 * GROUP + 3] = bad ? 0 : zero;
     }
 }
+/* The same, of the pivots that are not zero: positive or negative. A complex symmetric matrix has
+ * no inertia. */
+static void put_signs(__global int *info, bool finite, bool broken, int rows, int positive,
+                      int zero) {
+#if defined(COMPLEX) && !defined(HERMITIAN)
+    put_info(info, finite, broken, 0, 0, zero);
+#else
+    put_info(info, finite, broken, positive, rows - positive - zero, zero);
+#endif
+}
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LDLT without pivoting: A = L D L^T in place, lower triangle, left-looking. Work-item i holds row
+/* LDLT without pivoting: A = L D L^T (Hermitian: L D L^H) in place, lower triangle, left-looking. Work-item i holds row
  * i of L; D is the same for all. A NaN or Inf anywhere reaches a later pivot. GPUs, where every
  * thread would form the same D L^T and latency counts, keep L D, read all of A first and sum in
  * four parts. */
@@ -16,16 +16,16 @@
 #define IDENTITY ((T)0)
 #endif
 
-__kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T tol ORDER_PARAMETER)
+__kernel void ldlt(__global T *a, int lda, long stride, __global int *info, R tol ORDER_PARAMETER)
 {
     long base = GROUP * stride;
-    T check = 0; /* 0 as long as pivots are finite */
+    P check = 0; /* 0 as long as pivots are finite */
     bool broken = false;
     int zero = 0;
     int positive = 0;
     T t[N]; /* all of A, if it is read at once */
-    T small = small_of(diagonal_of(ROWS, a, lda, base, t), tol);
-#if WG_VECTOR_BYTES && WG_PACK < LANES
+    R small = small_of(diagonal_of(ROWS, a, lda, base, t), tol);
+#if BY_TILES
 #pragma unroll
     for (int s = 0; s < N; s += TILE) {
         T z[TILE];
@@ -67,7 +67,7 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
     }
 #else
     T l[N];
-    T d[N];
+    P d[N];
 #ifdef BORG_SIMT
     T m[N];
     for (int j = 0; j < N; ++j)
@@ -79,41 +79,41 @@ __kernel void ldlt(__global T *a, int lda, long stride, __global int *info, T to
         T part[4] = {0};
         for (int k = 0; k < s; ++k)
             if (s >= 8 && k % 4 > 0)
-                part[k % 4] -= l[k] * shuffle(m[k], s);
+                part[k % 4] -= l[k] * across(shuffle(m[k], s));
             else
-                c -= l[k] * shuffle(m[k], s);
+                c -= l[k] * across(shuffle(m[k], s));
         if (s >= 8)
             c = (c + part[1]) + (part[2] + part[3]);
 #else
-#if WG_VECTOR_BYTES
+#if READ_AT_ONCE
         T c = t[s];
 #else
         T c = LANE >= s ? a[base + s * lda + LANE] : (T)0;
 #endif
         for (int k = 0; k < s; ++k)
-            c -= l[k] * (d[k] * shuffle(l[k], s));
+            c -= l[k] * scaled(across(shuffle(l[k], s)), d[k]);
 #endif
-        T pivot = shuffle(c, s);
-        T r = rcp(pivot);
-        check += pivot * (T)0;
-        positive += IS_COLUMN && pivot > small ? 1 : 0;
-        if (!(fabs(pivot) > small)) {
+        P pivot = pivot_of(shuffle(c, s));
+        P r = rcp(pivot);
+        check += pivot * (P)0;
+        positive += IS_COLUMN && REAL_OF(pivot) > small ? 1 : 0;
+        if (!(SIZE_OF(pivot) > small)) {
             T x = LANE >= s ? c : (T)0;
-            T rest = work_group_reduce_max(fabs(x));
+            R rest = work_group_reduce_max(SIZE_OF(x));
             broken = broken || rest > small;
             zero += IS_COLUMN ? 1 : 0;
             pivot = 0;
             r = 0;
         }
         d[s] = pivot;
-        l[s] = c * r;
+        l[s] = scaled(c, r);
 #ifdef BORG_SIMT
         m[s] = c;
 #endif
         if (LANE >= s && IS_ROW)
-            a[base + s * lda + LANE] = LANE == s ? d[s] : l[s];
+            a[base + s * lda + LANE] = LANE == s ? (T)d[s] : l[s];
     }
 #endif
-    bool finite = check == (T)0;
-    put_info(info, finite, broken, positive, ROWS - positive - zero, zero);
+    bool finite = check == (P)0;
+    put_signs(info, finite, broken, ROWS, positive, zero);
 }

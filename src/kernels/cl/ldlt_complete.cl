@@ -24,7 +24,7 @@ __kernel void ldlt_complete(__global S *a, int lda, long stride, __global int *p
 }
 #elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
-                            __global int *info, T tol)
+                            __global int *info, R tol)
 {
     ldlt_lanes(COMPLETE, a, lda, stride, piv, info, tol);
 }
@@ -35,7 +35,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
 #define BITS ulong
 #endif
 
-#ifdef BORG_SIMT
+#if defined(BORG_SIMT) && !defined(COMPLEX)
 /* On a GPU: each step eliminates one row, p; the second row of a 2x2 pivot, q, stays as it is in the first one's step and is
  * eliminated by the next. Sizes are compared by `magnitude`, see ldlt_partial.cl; the largest entry of a row is sought in all
  * columns, the diagonal too (where that is the largest, it is the pivot), finished ones as well, which hold what rounding left
@@ -220,30 +220,34 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
 
 #else
 __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *piv,
-                            __global int *info, T tol)
+                            __global int *info, R tol)
 {
     T row1[N];
     T row2[N];
     long base = GROUP * stride;
     T t[N];
     T l[N + 1];
-    T far[4] = {0}; /* largest entries of this row off the diagonal, columns 4i + k */
-    T most_of[4];
+    R far[4] = {0}; /* largest entries of this row off the diagonal, columns 4i + k */
+    R most_of[4];
     T check = 0;
-    T diagonal = a[base + LANE * (lda + 1)];
+    P diagonal = pivot_of(a[base + LANE * (lda + 1)]);
     T entry = 0; /* D(k,k) for the row at place k */
     T beside = 0; /* D(k,k-1) for the second row of a 2x2 pivot */
     for (int j = 0; j < N; ++j)
         t[j] = a[base + (long)min(LANE, j) * lda + max(LANE, j)];
+#ifdef HERMITIAN
+    for (int j = 0; j < N; ++j)
+        t[j] = LANE < j ? across(t[j]) : entry_of(t[j], j);
+#endif
     for (int j = 0; j < N; ++j) {
         check += t[j] * (T)0;
-        if (LANE != j && fabs(t[j]) > far[j % 4])
-            far[j % 4] = fabs(t[j]);
+        if (LANE != j && SIZE_OF(t[j]) > far[j % 4])
+            far[j % 4] = SIZE_OF(t[j]);
     }
-    T widest = max(max(far[0], far[1]), max(far[2], far[3]));
-    T off = widest;
-    T most = work_group_reduce_max(max(widest, fabs(diagonal)));
-    T small = most > 0 ? tol * most : (T)0;
+    R widest = max(max(far[0], far[1]), max(far[2], far[3]));
+    R off = widest;
+    R most = work_group_reduce_max(max(widest, SIZE_OF(diagonal)));
+    R small = most > 0 ? tol * most : (R)0;
     BITS rest = ~(BITS)0; /* columns that are not finished */
     bool left = true;
     bool second = false;
@@ -253,12 +257,12 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
     int positive = 0;
     for (int s = 0; s < N; ++s) {
         bool act = !second;
-        T size = left ? max((T)0, fabs(diagonal)) : (T)-2; /* NaN: a row that is left, too */
+        R size = left ? max((R)0, SIZE_OF(diagonal)) : (R)-2; /* NaN: a row that is left, too */
         int p = work_group_reduce_max_index(size);
-        T mu1 = shuffle(size, p);
-        T width = left ? max((T)0, off) : (T)-2;
+        R mu1 = shuffle(size, p);
+        R width = left ? max((R)0, off) : (R)-2;
         int r = work_group_reduce_max_index(width);
-        T mu0 = shuffle(width, r);
+        R mu0 = shuffle(width, r);
         bool good = mu1 > small || mu0 > small;
         bool two = act && good && mu1 < ALPHA * mu0;
         int q = p;
@@ -266,44 +270,44 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
             for (int j = 0; j < N; ++j)
                 row1[j] = shuffle(t[j], r);
             T beyond = row1[LANE];
-            int other = work_group_reduce_max_index(left && LANE != r ? max((T)0, fabs(beyond)) : (T)-2);
+            int other = work_group_reduce_max_index(left && LANE != r ? max((R)0, SIZE_OF(beyond)) : (R)-2);
             p = min(r, other);
             q = max(r, other);
         }
         if (act || N <= 16) { /* several in a warp: no branch */
             for (int j = 0; j < N; ++j)
                 row1[j] = shuffle(t[j], p);
-            T c1 = left && good && act ? row1[LANE] : (T)0;
-            T d1 = shuffle(diagonal, p);
-            T d2 = 0;
+            T c1 = left && good && act ? across(row1[LANE]) : (T)0;
+            P d1 = shuffle(diagonal, p);
+            P d2 = 0;
             T d21 = 0;
             T l1 = 0;
             if (two) {
                 for (int j = 0; j < N; ++j)
                     row2[j] = shuffle(t[j], q);
-                T c2 = left ? row2[LANE] : (T)0;
+                T c2 = left ? across(row2[LANE]) : (T)0;
                 d2 = shuffle(diagonal, q);
                 d21 = shuffle(c1, q);
-                T scale = max(fabs(d21), max(fabs(d1), fabs(d2)));
-                T f = rcp(scale);
-                T e1 = d1 * f;
-                T e21 = d21 * f;
-                T e2 = d2 * f;
-                T det = e1 * e2 - e21 * e21;
-                f = f * rcp(det);
-                positive += det < 0 ? 1 : d1 + d2 > 0 ? 2 : 0;
-                l1 = f * (e2 * c1 - e21 * c2);
-                T l2 = f * (e1 * c2 - e21 * c1);
+                R scale = max(SIZE_OF(d21), max(SIZE_OF(d1), SIZE_OF(d2)));
+                R r = rcp(scale);
+                P e1 = d1 * r;
+                T e21 = times(d21, r);
+                P e2 = d2 * r;
+                P det = e1 * e2 - pivot_of(e21 * across(e21));
+                P f = r * rcp(det);
+                positive += REAL_OF(det) < 0 ? 1 : REAL_OF(d1 + d2) > 0 ? 2 : 0;
+                l1 = scaled(scaled(c1, e2) - e21 * c2, f);
+                T l2 = scaled(scaled(c2, e1) - across(e21) * c1, f);
                 l[s + 1] = l2;
                 check += l2 * (T)0;
                 rest = rest & ~((BITS)1 << q);
-                diagonal -= l2 * c2;
+                diagonal -= pivot_of(l2 * across(c2));
                 for (int j = 0; j < N; ++j)
                     t[j] -= l2 * row2[j];
             } else {
                 zero += act && !good ? 1 : 0;
-                positive += act && good && d1 > 0 ? 1 : 0;
-                l1 = act && good ? c1 * rcp(d1) : (T)0;
+                positive += act && good && REAL_OF(d1) > 0 ? 1 : 0;
+                l1 = act && good ? scaled(c1, rcp(d1)) : (T)0;
             }
             l[s] = act ? l1 : l[s];
             check += l1 * (T)0;
@@ -312,18 +316,18 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
                 left = false;
                 place = LANE == p ? s : s + 1;
                 mark = !two ? 0 : LANE == p ? 1 : 2;
-                entry = !good ? (T)0 : LANE == p ? d1 : d2;
+                entry = !good ? (T)0 : LANE == p ? (T)d1 : (T)d2;
                 beside = LANE == p ? (T)0 : d21;
             }
-            diagonal -= l1 * c1;
+            diagonal -= pivot_of(l1 * across(c1));
             BITS others = rest & ~((BITS)1 << LANE);
             for (int k = 0; k < 4; ++k)
                 most_of[k] = 0;
             for (int j = 0; j < N; ++j)
                 t[j] -= l1 * row1[j];
             for (int j = 0; j < N; ++j)
-                if ((others & ((BITS)1 << j)) != 0 && fabs(t[j]) > most_of[j % 4])
-                    most_of[j % 4] = fabs(t[j]);
+                if ((others & ((BITS)1 << j)) != 0 && SIZE_OF(t[j]) > most_of[j % 4])
+                    most_of[j % 4] = SIZE_OF(t[j]);
             off = max(max(most_of[0], most_of[1]), max(most_of[2], most_of[3]));
         }
         second = two;
@@ -336,7 +340,7 @@ __kernel void ldlt_complete(__global T *a, int lda, long stride, __global int *p
                                                                       : l[s];
     piv[GROUP * N + place] = mark > 0 ? ~LANE : LANE;
     bool finite = all(check == (T)0);
-    put_info(info, finite, false, positive, N - positive - zero, zero);
+    put_signs(info, finite, false, N, positive, zero);
 }
 #endif
 #endif

@@ -36,9 +36,15 @@ __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *pi
 }
 #elif (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
 __kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                  T tol)
+                  R tol)
 {
     ldlt_lanes(PARTIAL, a, lda, stride, piv, info, tol);
+}
+#elif defined(COMPLEX)
+__kernel void ldlt_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
+                  R tol)
+{
+    ldlt_rows(PARTIAL, a, lda, stride, piv, info, tol);
 }
 #elif defined(BORG_SIMT)
 #include "ldlt_choice.h"

@@ -7,9 +7,9 @@
 #define PARTIAL 1 /* how pivots are searched for */
 #define ROOK 2
 #define COMPLETE 3
-#define ALPHA ((T)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
+#define ALPHA ((R)0.6403882032022076) /* (1 + sqrt(17)) / 8 */
 
-#if defined(BORG_SIMT) || defined(ORDER)
+#if (defined(BORG_SIMT) || defined(ORDER)) && !defined(COMPLEX)
 /* A row's place and flags beside it; rows named by the last bits of sizes; sizes as logarithms. */
 #define PLACE 63
 #define SECOND 128 /* of a 2x2 pivot */

@@ -4,7 +4,7 @@
 #include "ldlt_rows.h"
 
 __kernel void ldlt_rook(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                        T tol)
+                        R tol)
 {
 #if (LANES && WG_PACK >= LANES && N <= 16) || defined(IN_LANES) /* small orders, a matrix in each lane */
     ldlt_lanes(ROOK, a, lda, stride, piv, info, tol);

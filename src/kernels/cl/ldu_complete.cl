@@ -7,27 +7,31 @@
 #include "real.h"
 
 __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *piv,
-                           __global int *info, T tol)
+                           __global int *info, R tol)
 {
+#ifdef COMPLEX
+    __local volatile T pivot[N];
+#else
     __local T pivot[N];
+#endif
     long base = GROUP * stride;
     T t[N];
     T l[N];
     T u[N];
-    T off = -1; /* largest |entry| of this row, in column at */
+    R off = -1; /* largest |entry| of this row, in column at */
     int at = 0;
     T check = 0;
     for (int j = 0; j < N; ++j) {
         t[j] = a[base + j * lda + LANE];
         check += t[j] * (T)0;
-        T size = max((T)0, fabs(t[j])); /* max: NaN must count as an entry that is left */
+        R size = max((R)0, SIZE_OF(t[j])); /* max: NaN must count as an entry that is left */
         if (size > off) {
             off = size;
             at = j;
         }
     }
-    T most = work_group_reduce_max(off);
-    T small = most > 0 ? tol * most : (T)0;
+    R most = work_group_reduce_max(off);
+    R small = most > 0 ? tol * most : (R)0;
     ulong rest = ~(ulong)0; /* columns that are not finished */
     bool broken = false;
     bool left = true;
@@ -35,9 +39,9 @@ __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *pi
     int col = 0;
     int zero = 0;
     for (int s = 0; s < N; ++s) {
-        T size = left ? max((T)0, off) : (T)-2; /* NaN: a row that is left, too */
+        R size = left ? max((R)0, off) : (R)-2; /* NaN: a row that is left, too */
         int p = work_group_reduce_max_index(size);
-        T value = shuffle(size, p);
+        R value = shuffle(size, p);
         int q = shuffle(at, p);
         bool good = value > small;
         if (LANE == p)
@@ -66,7 +70,7 @@ __kernel void ldu_complete(__global T *a, int lda, long stride, __global int *pi
         at = q;
         for (int j = 0; j < N; ++j) {
             t[j] -= x * pivot[j];
-            T y = ((rest >> j) & 1) != 0 ? max((T)0, fabs(t[j])) : (T)-1;
+            R y = ((rest >> j) & 1) != 0 ? max((R)0, SIZE_OF(t[j])) : (R)-1;
             if (y > off) {
                 off = y;
                 at = j;

@@ -95,31 +95,31 @@ __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv
  * group, none to a work-item, except where rows are read and written; rows change places by
  * selections. */
 __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                     T tol)
+                     R tol)
 {
     long base = GROUP * stride;
     T u[N * N]; /* row after row */
     int row[N]; /* the old index of the row that is here */
-    T most = 0;
+    R most = 0;
     for (int j = 0; j < N; ++j) {
         T x = a[base + j * lda + LANE];
-        most = max(most, fabs(x));
+        most = max(most, SIZE_OF(x));
         for (int i = 0; i < N; ++i)
             u[i * N + j] = shuffle(x, i);
         row[j] = j;
     }
     most = work_group_reduce_max(most);
-    T small = most > 0 ? tol * most : (T)0;
+    R small = most > 0 ? tol * most : (R)0;
     T check = most * (T)0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later one */
     bool broken = false;
     int zero = 0;
     for (int k = 0; k < N; ++k) {
-        T lambda = 0;
+        R lambda = 0;
         int r = k;
         for (int i = k; i < N; ++i)
-            lambda = max(lambda, fabs(u[i * N + k]));
+            lambda = max(lambda, SIZE_OF(u[i * N + k]));
         for (int i = N - 1; i >= k; --i)
-            r = fabs(u[i * N + k]) == lambda ? i : r;
+            r = SIZE_OF(u[i * N + k]) == lambda ? i : r;
         if (r > k) { /* rows k and r change places */
             T first[N];
             int old = row[k];
@@ -137,13 +137,13 @@ __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv
             }
         }
         T d = u[k * N + k];
-        bool good = fabs(d) > small;
+        bool good = SIZE_OF(d) > small;
         T f = good ? rcp(d) : (T)0;
         check += d * (T)0;
         if (!good) {
-            T rest = 0;
+            R rest = 0;
             for (int j = k + 1; j < N; ++j)
-                rest = max(rest, fabs(u[k * N + j]));
+                rest = max(rest, SIZE_OF(u[k * N + j]));
             broken = broken || rest > small;
             zero += 1;
             u[k * N + k] = 0;
@@ -173,27 +173,27 @@ __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv
 
 #else
 __kernel void ldu_partial(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                     T tol)
+                     R tol)
 {
     long base = GROUP * stride;
     T l[N];
     T u[N];
     T check[1] = {0};
-    T most = largest_of(a, lda, base, check);
-    T small = most > 0 ? tol * most : (T)0;
+    R most = largest_of(a, lda, base, check);
+    R small = most > 0 ? tol * most : (R)0;
     bool broken = false;
     bool left = true; /* this row is not finished */
     int row = 0;      /* where this row goes */
     int zero = 0;
     for (int s = 0; s < N; ++s) {
         T c = column_of(left ? a[base + s * lda + LANE] : (T)0, l, u, s, s, left);
-        int p = work_group_reduce_max_index(left ? max((T)0, fabs(c)) : (T)-1); /* NaN: a row that is left, too */
+        int p = work_group_reduce_max_index(left ? max((R)0, SIZE_OF(c)) : (R)-1); /* NaN: a row that is left, too */
         T r = row_of(LANE > s ? a[base + LANE * lda + p] : (T)0, l, u, s, p, LANE > s);
         T d = shuffle(c, p);
         check[0] += c * (T)0 + r * (T)0;
-        bool good = fabs(d) > small;
+        bool good = SIZE_OF(d) > small;
         if (!good) {
-            T rest = work_group_reduce_max(fabs(r));
+            R rest = work_group_reduce_max(SIZE_OF(r));
             broken = broken || rest > small;
             zero += 1;
         }

@@ -6,14 +6,14 @@
 #include "ldu_rows.h"
 
 __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, __global int *info,
-                       T tol)
+                       R tol)
 {
     long base = GROUP * stride;
     T l[N];
     T u[N];
     T check[1] = {0};
-    T most = largest_of(a, lda, base, check);
-    T small = most > 0 ? tol * most : (T)0;
+    R most = largest_of(a, lda, base, check);
+    R small = most > 0 ? tol * most : (R)0;
     bool broken = false;
     bool left = true; /* this row is not finished */
     int row = 0;      /* where this row goes */
@@ -23,8 +23,8 @@ __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, _
     for (int s = 0; s < N; ++s) {
         T c = 0;
         T r = 0;
-        T size = -1;
-        T value = -1; /* largest |entry| of the column at hand */
+        R size = -1;
+        R value = -1; /* largest |entry| of the column at hand */
         bool fresh = open; /* columns not yet tried in the search for one that is not zero */
         int q = 0;
         int p = 0;
@@ -33,7 +33,7 @@ __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, _
             q = work_group_reduce_max_index(fresh ? N - LANE : 0);
             c = column_of(left ? a[base + (long)q * lda + LANE] : (T)0, l, u, s, q, left);
             check[0] += c * (T)0;
-            size = left ? max((T)0, fabs(c)) : (T)-1; /* NaN: a row that is left, too */
+            size = left ? max((R)0, SIZE_OF(c)) : (R)-1; /* NaN: a row that is left, too */
             p = work_group_reduce_max_index(size);
             value = shuffle(size, p);
             if (LANE == q)
@@ -46,18 +46,18 @@ __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, _
         while (search) {
             r = row_of(open ? a[base + (long)LANE * lda + p] : (T)0, l, u, s, p, open);
             check[0] += r * (T)0;
-            size = open ? max((T)0, fabs(r)) : (T)-1;
+            size = open ? max((R)0, SIZE_OF(r)) : (R)-1;
             int across = work_group_reduce_max_index(size);
-            T next = shuffle(size, across);
+            R next = shuffle(size, across);
             search = next > value && steps < N;
             if (search) {
                 q = across;
                 value = next;
                 c = column_of(left ? a[base + (long)q * lda + LANE] : (T)0, l, u, s, q, left);
                 check[0] += c * (T)0;
-                size = left ? max((T)0, fabs(c)) : (T)-1;
+                size = left ? max((R)0, SIZE_OF(c)) : (R)-1;
                 int down = work_group_reduce_max_index(size);
-                T most2 = shuffle(size, down);
+                R most2 = shuffle(size, down);
                 search = most2 > value;
                 p = search ? down : p;
                 value = search ? most2 : value;
@@ -65,7 +65,7 @@ __kernel void ldu_rook(__global T *a, int lda, long stride, __global int *piv, _
             }
         }
         T d = shuffle(c, p);
-        bool good = fabs(d) > small;
+        bool good = SIZE_OF(d) > small;
         zero += good ? 0 : 1;
         l[s] = good ? c * rcp(d) : (T)0;
         u[s] = good && LANE != q ? r : (T)0;

@@ -7,12 +7,12 @@
  * i of D U; nothing moves until it is written. */
 
 /* The largest entry of the matrix. check: its entries times 0, NaN if one is not finite. */
-static T largest_of(__global const T *a, int lda, long base, T check[1]) {
-    T most = 0;
+static R largest_of(__global const T *a, int lda, long base, T check[1]) {
+    R most = 0;
     for (int j = 0; j < N; ++j) {
         T x = a[base + j * lda + LANE];
         check[0] += x * (T)0;
-        most = max(most, fabs(x));
+        most = max(most, SIZE_OF(x));
     }
     return work_group_reduce_max(most);
 }
@@ -35,7 +35,7 @@ static void put_ldu(__global T *a, int lda, long base, __global int *piv, const 
     for (int s = 0; s < N; ++s) {
         T d = work_group_reduce_sum(row == s ? l[s] : (T)0);
         if (row >= s) a[base + s * lda + row] = l[s];
-        if (col > s) a[base + col * lda + s] = fabs(d) > 0 ? u[s] * rcp(d) : (T)0;
+        if (col > s) a[base + col * lda + s] = SIZE_OF(d) > 0 ? u[s] * rcp(d) : (T)0;
     }
     piv[GROUP * (2 * N) + row] = LANE;
     piv[GROUP * (2 * N) + N + col] = LANE;

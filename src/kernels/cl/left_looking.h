@@ -4,6 +4,14 @@
 #include "info.h"
 #include "tile.h"
 
+/* Where each lane has a matrix, all of it is read first. Where work-items share registers, columns
+ * come in tiles; complex ones do not. */
+#if WG_VECTOR_BYTES && WG_PACK >= LANES
+#define READ_AT_ONCE 1
+#elif WG_VECTOR_BYTES && !defined(COMPLEX)
+#define BY_TILES 1
+#endif
+
 /* How llt and ldlt begin, and where their columns come from. Their steps differ: LLT's column waits
  * for a square root and is written whole; LDLT's next pivot is formed before its column, and D is
  * kept. */
@@ -11,7 +19,7 @@
 /* The diagonal entry of this row, n: the order. t: where each lane has a matrix, all of the matrix,
  * so that its diagonal is in registers. */
 static T diagonal_of(int n, __global const T *a, int lda, long base, T t[N]) {
-#if WG_VECTOR_BYTES && WG_PACK >= LANES
+#if READ_AT_ONCE
     T diagonal = 0;
     for (int j = 0; j < N; ++j) {
         t[j] = LANE >= j ? a[base + j * lda + LANE] : (T)0;
@@ -26,9 +34,9 @@ static T diagonal_of(int n, __global const T *a, int lda, long base, T t[N]) {
 }
 
 /* What counts as zero: tol times the largest entry on the diagonal. */
-static T small_of(T diagonal, T tol) {
-    T most = work_group_reduce_max(fabs(diagonal));
-    return most > 0 ? tol * most : (T)0;
+static R small_of(T diagonal, R tol) {
+    R most = work_group_reduce_max(SIZE_OF(pivot_of(diagonal)));
+    return most > 0 ? tol * most : (R)0;
 }
 
 /* Columns s, s + 1, ... of the lower triangle. */

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LLT: A = L L^T in place, lower triangle, left-looking. Work-item i holds row i of L.
+/* LLT: A = L L^T (complex: L L^H, of Hermitian matrices) in place, lower triangle, left-looking.
+ * Work-item i holds row i of L.
  * info: outcome, positive, negative, zero pivots of each matrix, as in mpk_batch.h. */
 #include "left_looking.h"
+#if defined(COMPLEX) && !defined(HERMITIAN)
+#error the roots of a complex symmetric matrix have no order of size: -D HERMITIAN
+#endif
 
-__kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol)
+__kernel void llt(__global T *a, int lda, long stride, __global int *info, R tol)
 {
     long base = GROUP * stride;
-    T check = 0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later pivot */
+    R check = 0; /* 0 as long as pivots are finite: NaN and Inf elsewhere come to a later pivot */
     bool broken = false;
     int zero = 0;
     T t[N]; /* all of A, where it is read at once */
-    T small = small_of(diagonal_of(N, a, lda, base, t), tol);
-#if WG_VECTOR_BYTES && WG_PACK < LANES
+    R small = small_of(diagonal_of(N, a, lda, base, t), tol);
+#if BY_TILES
 #pragma unroll
     for (int s = 0; s < N; s += TILE) {
         T z[TILE];
@@ -46,27 +50,27 @@ __kernel void llt(__global T *a, int lda, long stride, __global int *info, T tol
 #else
     T l[N];
     for (int s = 0; s < N; ++s) {
-#if WG_VECTOR_BYTES
+#if READ_AT_ONCE
         T c = t[s];
 #else
         T c = LANE >= s ? a[base + s * lda + LANE] : (T)0;
 #endif
         for (int k = 0; k < s; ++k)
-            c -= l[k] * shuffle(l[k], s);
-        T d = shuffle(c, s);
-        T r = rcp(sqrt(d));
-        check += d * (T)0;
+            c -= l[k] * across(shuffle(l[k], s));
+        R d = REAL_OF(shuffle(c, s));
+        R r = rcp(sqrt(d));
+        check += d * (R)0;
         if (!(d > small)) {
-            T rest = work_group_reduce_max(LANE >= s ? fabs(c) : (T)0);
+            R rest = work_group_reduce_max(LANE >= s ? SIZE_OF(c) : (R)0);
             broken = broken || rest > small;
             zero += 1;
             r = 0;
         }
-        l[s] = c * r;
+        l[s] = times(entry_of(c, s), r);
         if (LANE >= s)
             a[base + s * lda + LANE] = l[s];
     }
 #endif
-    bool finite = check == (T)0;
+    bool finite = check == (R)0;
     put_info(info, finite, broken, N - zero, 0, zero);
 }

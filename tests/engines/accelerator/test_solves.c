@@ -289,10 +289,65 @@ static void test_memory(void **unused) {
     assert_true(neither > 0 && here > 0 && there == 1);
 }
 
+/* Factorizes, solves, with call number fail_at of the allocator failing: -1 it failed, 0 the processor
+ * solved, 1 the machine. */
+static int by_whom(mpk_context *ctx, run *r, failing *f, int64_t fail_at) {
+    const size_t bytes = (size_t)r->a.n * sizeof(double);
+    const int64_t before = solved(ctx);
+    mpki_application m;
+    f->calls = 0, f->fail_at = fail_at;
+    mpk_status status = mpk_factorize(ctx, r->an, r->a.ax, &r->o, &r->fac);
+    const mpk_status made = mpk_failed(status) ? status : mpki_apply_make(ctx, r->fac, 1, 1, &m);
+    f->fail_at = 0;
+    if (!mpk_failed(made)) {
+        memcpy(r->x, r->b, bytes);
+        assert_int_equal(mpki_apply(&m, MPK_PART_ALL, 1, r->x, r->a.n, r->x, r->a.n), MPK_OK);
+        assert_true(residual(ctx, r) <= 1e-10);
+        mpki_apply_free(&m);
+    } else {
+        assert_int_equal(made, MPK_ERR_MEMORY);
+    }
+    mpk_factor_destroy(&r->fac);
+    return mpk_failed(made) ? -1 : solved(ctx) > before;
+}
+
+/* Whatever memory of the host solves on the machine want alone, and do not get: the processor solves. */
+static void test_host_memory(void **unused) {
+    (void)unused;
+    int64_t calls[2] = {0, 0};
+    for (int with = 0; with < 2; with++) {
+        mpk_options o = of_table(SUMS, true);
+        failing f = {0};
+        const mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        mpk_context *ctx = NULL;
+        o.threads = 1;
+        table.solves = with;
+        assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+        assert_int_equal(mpk_context_use_accelerator(ctx, &table), MPK_OK);
+        run r = go(ctx, "nlpkkt 3", &o);
+        mpk_factor_destroy(&r.fac);
+        assert_int_equal(by_whom(ctx, &r, &f, 0), with);
+        calls[with] = f.calls;
+        int64_t here = 0, failed = 0;
+        for (int64_t k = 1; with && k <= calls[1]; k++) {
+            const int who = by_whom(ctx, &r, &f, k);
+            here += who == 0, failed += who < 0;
+        }
+        if (with) {
+            assert_true(failed > 0 && failed <= calls[0]);
+            assert_true(here >= calls[1] - calls[0] && here > 20);
+        }
+        end(&r);
+        mpk_context_destroy(&ctx);
+        assert_int_equal(f.held, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),   cmocka_unit_test(test_stages),
-        cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_failures),  cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_answers),    cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_elsewhere),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_failures),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_host_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

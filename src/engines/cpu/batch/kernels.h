@@ -8,6 +8,7 @@
  * take the one that they were made for, and are preferred (emitted.h). */
 #include "core/precision.h"
 #include <metapack/batch.h>
+#include <stdbool.h>
 
 enum {
     MPKI_BATCH_LD = 64,  /**< leading dimension of the kernels' own copy of a matrix */
@@ -43,6 +44,6 @@ const FN(batch_kernels) * FN(batch_portable)(void);
 /** The kernel for this order: borgc's if there is one, else the portable one. NULL: the method has
  * no such pivoting. */
 FN(batch_factor_fn)
-FN(batch_factor_kernel)(mpk_batch_method method, mpk_pivoting pivoting, int n);
+FN(batch_factor_kernel)(mpk_batch_method method, mpk_pivoting pivoting, int n, bool hermitian);
 
 #endif

@@ -125,7 +125,8 @@ void FN(batch_factor_chunk)(mpki_batch_job *job, int64_t first, int64_t last, vo
         FN(batch_factor_fn)
         kernel = in_place && job->a->ld > FN(batch_emitted_ld)
                      ? FN(batch_portable)()->factor[job->method][job->batch.pivoting]
-                     : FN(batch_factor_kernel)(job->method, job->batch.pivoting, n);
+                     : FN(batch_factor_kernel)(job->method, job->batch.pivoting, n,
+                                               job->batch.symmetry == MPK_HERMITIAN);
         if (n == 0)
             for (int i = 0; i < count; i++) report(job, matrix(job, k + i), empty, true);
         else if (in_place)

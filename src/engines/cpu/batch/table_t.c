@@ -62,7 +62,7 @@ const FN(batch_kernels) * FN(batch_portable)(void) {
 }
 
 FN(batch_factor_fn)
-FN(batch_factor_kernel)(mpk_batch_method method, mpk_pivoting pivoting, int n) {
-    FN(batch_factor_fn) emitted = FN(batch_emitted_factor)(method, pivoting, n);
+FN(batch_factor_kernel)(mpk_batch_method method, mpk_pivoting pivoting, int n, bool hermitian) {
+    FN(batch_factor_fn) emitted = FN(batch_emitted_factor)(method, pivoting, n, hermitian);
     return emitted ? emitted : FN(batch_portable)()->factor[method][pivoting];
 }

@@ -4,7 +4,6 @@
 #include "core/trace.h"
 #include "state.h"
 #include "engines/cuda/inverse/factor.h"
-#include "engines/cuda/triangular/solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,6 +20,7 @@ static void plan_free(mpk_context *ctx, mpki_block_plan **plan) {
 static void end(mpk_context *ctx, mpki_blocks **handle) {
     mpki_blocks *f = *handle;
     if (!f) return;
+    mpki_cuda_sweeps_drop(f->ctx, &f->solver);
     mpki_isai_factor_free(ctx, &f->isai);
     mpki_piece *const pieces[] = {&f->frames, &f->blocks, &f->words, &f->spare, &f->s, &f->border};
     for (int k = 0; k < MPKI_COUNT(pieces); k++) mpki_blocks_give(f, pieces[k]);
@@ -194,6 +194,7 @@ static mpk_status invert(mpki_blocks *f, mpki_block_counts *c) {
 static mpk_status settle(mpki_blocks *f, bool inverses, mpki_block_counts *c) {
     mpk_status status = MPK_OK;
     if (!inverses) mpki_isai_factor_free(f->ctx, &f->isai);
+    if (f->isai) mpki_cuda_sweeps_drop(f->ctx, &f->solver);
     if (!f->isai)
         c->isai = (mpk_isai_info){0};
     else if (mpki_isai_factor_suffices(f->isai))
@@ -259,7 +260,22 @@ static mpk_status solver_make(mpk_context *ctx, const mpki_blocks *f, int thread
                               mpki_block_solver **s, int32_t *takes) {
     (void)threads;
     if (f->isai) return mpki_cuda_sweeps_of_products(ctx, f->isai, s, takes);
-    return mpki_cuda_sweeps_make(ctx, f->stages, &f->store, columns, s, takes);
+    /* what a factor keeps for its next solve is no part of it */
+    mpki_kept_solver *const kept = &((mpki_blocks *)(uintptr_t)f)->solver;
+    const bool own = ctx == f->ctx;
+    *s = own ? mpki_cuda_sweeps_kept(kept, columns, takes) : NULL;
+    if (*s) return MPK_OK;
+    const mpk_status status = mpki_cuda_sweeps_make(ctx, f->stages, &f->store, columns, s, takes);
+    if (own && !mpk_failed(status)) mpki_cuda_sweeps_keep(*s, kept);
+    return status;
+}
+
+static int64_t beside(const mpki_blocks *f) {
+    int32_t takes;
+    mpki_block_solver *s = mpki_cuda_sweeps_kept(&((mpki_blocks *)(uintptr_t)f)->solver, 1, &takes);
+    const int64_t bytes = s ? mpki_cuda_sweeps_summary(s).bytes : 0;
+    if (s) mpki_cuda_sweeps_free(f->ctx, &s);
+    return bytes;
 }
 
 const mpki_block_engine mpki_cuda_blocks = {
@@ -274,6 +290,7 @@ const mpki_block_engine mpki_cuda_blocks = {
     .invert = invert,
     .settle = settle,
     .entries = entries,
+    .beside = beside,
     .solver_make = solver_make,
     .solver_free = mpki_cuda_sweeps_free,
     .apply = mpki_cuda_sweeps_apply,

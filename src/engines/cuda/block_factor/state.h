@@ -6,6 +6,7 @@
 #include "tuning.h"
 #include "engines/cuda/module/engine.h"
 #include "engines/cuda/module/load.h"
+#include "engines/cuda/triangular/solve.h"
 
 /* A piece of device memory. */
 typedef struct mpki_piece {
@@ -41,6 +42,7 @@ struct mpki_blocks {
     mpki_cuda_notes notes;
     double norm1;      /* < 0: not known yet */
     uint32_t *entries; /* host, by block: made when it is asked for */
+    mpki_kept_solver solver;
 };
 
 /* ---- block_factor/memory.c: all return MPK_OK or the error that they recorded ---- */

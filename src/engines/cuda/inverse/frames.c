@@ -24,11 +24,13 @@ void mpki_isai_framing_free(mpki_isai_job *job, mpki_isai_framing *f) {
 static mpk_status send(mpki_isai_job *job, mpki_isai_framing *f, int32_t *portion) {
     const int64_t four = sizeof *portion, most = job->n;
     int64_t count = 0, used = 0;
+    int32_t widest = 0;
     for (int32_t p = 0; p < f->m; p++)
         for (int32_t c = 0; c < rows_at(f, p); c += MPKI_ISAI_PORTION, count++) {
             const int32_t left = rows_at(f, p) - c;
             portion[count] = f->first[p] + c;
             portion[most + count] = left < MPKI_ISAI_PORTION ? left : MPKI_ISAI_PORTION;
+            if (portion[most + count] > widest) widest = portion[most + count];
         }
     mpk_status status = mpki_cuda_isai_take(job,
                                             mpki_cuda_isai_rounded((f->m + 1) * four) +
@@ -40,7 +42,8 @@ static mpk_status send(mpki_isai_job *job, mpki_isai_framing *f, int32_t *portio
     int32_t *const first = mpki_cuda_isai_place(&f->piece, &used, count * four);
     int32_t *const columns = mpki_cuda_isai_place(&f->piece, &used, count * four);
     f->list = mpki_cuda_isai_place(&f->piece, &used, count * four);
-    f->portions = (mpki_isai_portions){.count = count, .first = first, .columns = columns};
+    f->portions =
+        (mpki_isai_portions){.count = count, .first = first, .columns = columns, .widest = widest};
     f->portions.ptr = mpki_cuda_isai_place(&f->piece, &used, (count + 1) * 8);
     status = mpki_cuda_isai_to_device(job, f->on_device, f->first, (f->m + 1) * four);
     if (!mpk_failed(status)) status = mpki_cuda_isai_to_device(job, first, portion, count * four);
@@ -332,7 +335,9 @@ static mpk_status classify(mpki_isai_job *job, mpki_isai_framing *f, const mpki_
     if (!mpk_failed(status))
         status = mpki_cuda_isai_classify(&of_portions, &lengths, f->list, many, &longest);
     f->portions.list = f->list;
-    if (!mpk_failed(status)) memcpy(f->portions.many, many, sizeof f->portions.many);
+    if (mpk_failed(status)) return status;
+    memcpy(f->portions.many, many, sizeof f->portions.many);
+    f->portions.longest = longest;
     return status;
 }
 

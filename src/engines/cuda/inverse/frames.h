@@ -29,7 +29,7 @@ void mpki_isai_framing_free(mpki_isai_job *job, mpki_isai_framing *f);
 mpk_status mpki_isai_framing_pattern(mpki_isai_job *job, const mpki_isai_framing *f,
                                      const mpki_cuda_store *store, bool upper,
                                      mpki_isai_sparse *blocks, mpki_isai_sparse *m);
-/** As mpki_cuda_isai_invert(): columns of a frame share one system up to 128 entries. */
+/** As mpki_cuda_isai_invert(): columns of a frame share one system up to 1024 entries. */
 mpk_status mpki_isai_framing_invert(mpki_isai_job *job, mpki_isai_framing *f,
                                     const mpki_isai_triangle *t, mpki_isai_sparse *m);
 /** As mpki_cuda_isai_cut(): columns over the limit keep the largest blocks that fit. */

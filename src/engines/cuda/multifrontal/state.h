@@ -43,6 +43,7 @@ struct mpki_direct {
     bool whole;     /* no front is cut: too many columns were delayed inside those that were */
     bool cut_badly; /* so it was with these numbers: the next ones get another plan */
     bool valid;     /* there are numbers */
+    int64_t turn;   /* of the factorization that they are of */
     /* on the host */
     mpki_cuda_front_state *state; /* fronts */
     int32_t *change;              /* those of which it is not what it is while nothing is delayed */
@@ -105,6 +106,15 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
                                      void *x, bool *half_copy);
 void mpki_cuda_direct_corrected(const mpki_direct_solver *s);
+/** Room in device memory for n x columns entries, between one application and the next. NULL: it has
+ *  not as much. */
+char *mpki_cuda_direct_lend(const mpki_direct_solver *s, int32_t columns);
+/** The slot `beside` of mpki_direct_engine. */
+int64_t mpki_cuda_direct_beside(const mpki_direct *f);
+/** Device memory of f->spare; of f->taking; of f->rows. */
+int64_t mpki_cuda_direct_spare_held(const mpki_direct *f);
+int64_t mpki_cuda_direct_taking_held(const mpki_direct *f);
+int64_t mpki_cuda_direct_rows_held(const mpki_direct *f);
 /** So many bytes of device memory, a multiple of 8, are cleared by what is applied next. */
 void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes);
 /** Release f->refining; f->rows; f->taking. */

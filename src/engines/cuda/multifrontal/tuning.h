@@ -114,6 +114,10 @@ enum {
     MPKI_CUDA_SHEETS_RHS = 64,
     /** sheets may take this part of a factor's memory | no table */
     MPKI_CUDA_SHEETS_SHARE = 4,
+    /** room for many right-hand sides is given back after so many solves in a row that asked for at
+     *  most this part of them | no table */
+    MPKI_CUDA_FEW_SOLVES = 16,
+    MPKI_CUDA_FEW = 8,
     /** rows of a strip of a chain; of a slice on the way back; of a helper whose children one piece
      *  adds up | no table */
     MPKI_FRONT_STRIP = 64,

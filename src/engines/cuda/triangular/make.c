@@ -429,6 +429,7 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
                                      .l = store->border_l,
                                      .row = store->border_row};
     s->slot_width = *takes = widths(columns, mpki_solver_size(s));
+    s->asked = columns, s->takes = *takes;
     mpki_solver_making m = {.s = s, .store = store};
     mpk_status status = s->d->table->sweeps
                             ? make(&m)

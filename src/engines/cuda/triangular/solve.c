@@ -83,14 +83,36 @@ int64_t mpki_solver_size(const mpki_block_solver *s) {
     return (int64_t)mpk_scalar_size(s->stored >= MPK_C ? MPK_Z : MPK_D);
 }
 
-void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **handle) {
-    mpki_block_solver *s = *handle;
+static void release(mpk_context *ctx, mpki_block_solver *s) {
     if (!s) return;
     for (int k = 0; k < s->buffers; k++) s->d->table->give(s->d->cuda, s->buffer[k]);
     for (int k = 0; k < MPKI_SOLVER_TRIALS; k++)
         if (s->clock[k]) s->d->table->sweeps->clock_free(s->d->cuda, s->clock[k]);
     mpki_release(ctx, s);
+}
+
+void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **handle) {
+    mpki_block_solver *s = *handle;
+    release(ctx, s && s->home ? atomic_exchange(s->home, s) : s);
     *handle = NULL;
+}
+
+void mpki_cuda_sweeps_keep(mpki_block_solver *s, mpki_kept_solver *home) {
+    s->home = home;
+}
+
+mpki_block_solver *mpki_cuda_sweeps_kept(mpki_kept_solver *home, int32_t columns, int32_t *takes) {
+    mpki_block_solver *s = atomic_exchange(home, NULL);
+    if (s && s->asked < columns && s->takes < columns) {
+        mpki_cuda_sweeps_free(s->ctx, &s);
+        return NULL;
+    }
+    if (s) *takes = s->takes;
+    return s;
+}
+
+void mpki_cuda_sweeps_drop(mpk_context *ctx, mpki_kept_solver *home) {
+    release(ctx, atomic_exchange(home, NULL));
 }
 
 mpk_status mpki_cuda_sweeps_of_products(mpk_context *ctx, mpki_isai_factor *isai,

@@ -21,7 +21,17 @@ mpk_status mpki_cuda_sweeps_make(mpk_context *ctx, const mpki_stages *stages,
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_sweeps_of_products(mpk_context *ctx, struct mpki_isai_factor *isai,
                                         mpki_block_solver **s, int32_t *takes);
+/** One that mpki_cuda_sweeps_keep() was told of stays for the next application. */
 void mpki_cuda_sweeps_free(mpk_context *ctx, mpki_block_solver **s);
+
+/** A solver that waits for the next application, since its making takes longer than that; by any
+ *  thread, with the memory of the factor's context alone. */
+typedef _Atomic(mpki_block_solver *) mpki_kept_solver;
+/** *s is to wait at `home` when it is freed, for as long as the factor and its numbers. */
+void mpki_cuda_sweeps_keep(mpki_block_solver *s, mpki_kept_solver *home);
+/** The one that waits, if it serves so many columns. Returns NULL: there is none. */
+mpki_block_solver *mpki_cuda_sweeps_kept(mpki_kept_solver *home, int32_t columns, int32_t *takes);
+void mpki_cuda_sweeps_drop(mpk_context *ctx, mpki_kept_solver *home);
 /** As mpki_block_engine.apply. b and x in host or in device memory. With both in device memory
  *  nothing waits for the device, nothing is allocated, and the call can be captured into a
  *  graph. */

@@ -19,8 +19,10 @@ struct mpki_block_solver {
     struct mpki_isai_factor
         *isai; /* the factor's, whose products take the place of all else; or NULL */
     mpk_scalar scalar, stored;
-    int32_t n, slot_width; /* rows; most numbers by slot */
-    int64_t task[3];       /* tickets: 0, end of forward ones, end */
+    mpki_kept_solver *home; /* where it goes at its end; NULL: it is freed */
+    int32_t asked, takes;   /* vectors: at its making, and of one application */
+    int32_t n, slot_width;  /* rows; most numbers by slot */
+    int64_t task[3];        /* tickets: 0, end of forward ones, end */
     int64_t parts, tiles, full, bytes, packet_bytes;
     int32_t warps[4], most_warps[4]; /* of a launch with 1, 2, 4, 8 numbers by slot */
     /* how many warps are best is measured in the first applications */

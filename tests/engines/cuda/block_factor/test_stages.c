@@ -321,6 +321,35 @@ static void test_sweeps(void **state) {
     const mpk_block_info info =
         agree(ctx, "capacities", generated(ctx, "nlpkkt 3"), &o, bound(1e-12, 1e-10));
     assert_int_equal(info.stages, 2);
+    /* blocks pushed back stage after stage: what they dropped before counts as on the processor */
+    static const struct {
+        const char *spec;
+        int natural, grid, matching, block, level, fill, rule, sweeps, stages, judge, norm, type;
+        mpk_pivoting pivoting;
+        double drop, push;
+    } cases[] = {
+        {"stokes mac 5", 1, 1, 1, 10, 0, 0, 1, 4, 5, 1, 0, 2, MPK_PIVOTING_NONE, 1e-3, 0.2},
+        {"random 60 0.06 0.3 complex", 1, 0, 1, 15, -1, 2, 1, 1, 3, 0, 1, 2, MPK_PIVOTING_STATIC,
+         1e-3, 0.9},
+        {"nlpkkt 3", 0, 0, 0, 10, -1, 1, 0, 4, 5, 1, 0, 0, MPK_PIVOTING_ROOK, 0.1, 0.4},
+        {"nlpkkt 3", 0, 1, 0, 14, 0, 3, 0, 3, 5, 1, 0, 2, MPK_PIVOTING_NONE, 1e-3, 0.4},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mpk_options p = complete();
+        p.schedule = MPK_SCHEDULE_JACOBI;
+        if (cases[k].natural) p.ordering = MPK_ORDERING_NATURAL;
+        p.grid = cases[k].grid ? MPK_ON : MPK_OFF;
+        p.matching = cases[k].matching ? MPK_ON : MPK_OFF, p.pivoting = cases[k].pivoting;
+        p.block = cases[k].block, p.level = cases[k].level, p.fill_factor = cases[k].fill;
+        p.capacity_rule = (mpk_capacity_rule)cases[k].rule, p.drop_tolerance = cases[k].drop;
+        p.sweeps = cases[k].sweeps, p.stages = cases[k].stages, p.jacobi_epsilon = 1e-3;
+        p.jacobi_push = cases[k].push, p.jacobi_judge = (mpk_jacobi_judge)cases[k].judge;
+        p.jacobi_norm = (mpk_jacobi_norm)cases[k].norm;
+        p.factor_type = (mpk_factor_type)cases[k].type;
+        const mpk_block_info got =
+            agree(ctx, cases[k].spec, generated(ctx, cases[k].spec), &p, bound(1e-9, 1e-7));
+        assert_true(got.rejected > 0 && got.dropped > 0 && got.stages > 1);
+    }
     mpk_context_destroy(&ctx);
 }
 

@@ -165,6 +165,31 @@ static void test_parts(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* Columns of frames longer than a warp takes: a block has them, with one, two and four rows a
+ * thread. */
+static void test_long_frames(void **unused) {
+    (void)unused;
+    static const char *const specs[] = {"elements tetrahedra 6", "elements tetrahedra 8",
+                                        "elements tetrahedra 10"};
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    for (int k = 0; k < 3; k++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            const mpk_scalar scalar = k == 0 && narrow ? MPK_Z : MPK_D;
+            mpk_options o = options_of(11);
+            o.isai_power = 5;
+            if (narrow) o.block = 3;
+            if (k == 1) o.factor_type = MPK_TYPE_LDU;
+            run r = go(ctx, problem_of(ctx, specs[k], scalar, false), &o);
+            compare(ctx, &r, specs[k]);
+            mpk_block_info info;
+            mpk_factor_block_info_get(r.inverses, &info);
+            if (!narrow) assert_true(info.isai.longest > (k == 0 ? 129 : k == 1 ? 257 : 513));
+            end(&r);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 static void test_general(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
@@ -415,9 +440,10 @@ static void test_failures(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts), cmocka_unit_test(test_general),
-        cmocka_unit_test(test_whole), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_auto),  cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_long_frames),
+        cmocka_unit_test(test_general),  cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_failures),
     };
     if (device_lacks(DEVICE_ANY)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,22 @@ template <class T> struct alignas(16) quarter {
     T v[COUNT];
 };
 
+/** 1 / a by one reciprocal, scaled so that squares stay in range: three divisions of which each
+ *  waits for the one before are half of a step's time. By each thread for itself; no barrier. */
+template <class T> __device__ inline T inverse_at_once(T a) {
+    return inverse(a);
+}
+__device__ inline cx<double> inverse_at_once(cx<double> a) {
+    const double most = abs1(a.x) > abs1(a.y) ? abs1(a.x) : abs1(a.y);
+    const int up = 0x7fe00000 - (__double2hiint(most) & 0x7ff00000);
+    const double scale = __hiloint2double(up > 0x00100000 ? up : 0x00100000, 0);
+    const double x = a.x * scale, y = a.y * scale, q = fma(x, x, y * y);
+    double r = nearly_inverse(q);
+    r = fma(fma(-q, r, 1.0), r, r);
+    r = fma(fma(-q, r, 1.0), r, r);
+    return {x * r * scale, -(y * r * scale)};
+}
+
 /** A matrix of order at most N_ in registers, and what became of it so far. */
 template <class T, int N_>
 struct rows : tile<(N_ <= 4    ? 4

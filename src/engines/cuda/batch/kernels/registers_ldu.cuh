@@ -86,7 +86,7 @@ template <class T, int N, int G> struct rows_ldu : rows<T, N> {
             threads::sync();
             const T d = u[s];
             const bool good = abs1(d) > small;
-            T r = inverse(d);
+            T r = inverse_at_once(d);
             if (!good) {
                 R rest = below ? abs1(t[s]) : 0;
                 const R along = lane > s && lane < n ? abs1(u[lane]) : 0;
@@ -180,7 +180,7 @@ template <class T, int N, int G> struct rows_ldu : rows<T, N> {
             threads::sync();
             const T d = u[0];
             const bool good = abs1(d) > small;
-            T r = inverse(d);
+            T r = inverse_at_once(d);
             if (!good) {
                 r = make<T>(0);
                 R rest = 0; /* complete: all that is left is as small */

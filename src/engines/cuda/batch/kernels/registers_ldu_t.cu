@@ -3,7 +3,7 @@
 #include "registers.h"
 
 #include "registers_alone.cuh"
-#include "registers_ldu.cuh"
+#include "registers_grid.cuh"
 
 using namespace mpki;
 
@@ -20,6 +20,17 @@ template <int N, int PIVOTING> mpk_status launch(mpki_cuda *cuda, const part &jo
 template <int N> mpki_emitted of_order(int pivoting) {
     if (pivoting == 2) return launch<N, 2>;
     return pivoting > 2 ? launch<N, 4> : launch<N, 0>;
+}
+
+template <int N, int PIVOTING> mpk_status grid(mpki_cuda *cuda, const part &job, void *stream) {
+    typedef grid_ldu<T, N> matrix;
+    const int each = (int)TILE_BLOCK / 32;
+    return launch_rows(cuda, grid_ldu_kernel<T, N, PIVOTING, grid_blocks<T, N>()>, job, each,
+                       each * matrix::bytes(), stream);
+}
+
+template <int N> mpki_emitted of_grid(int pivoting) {
+    return pivoting == 2 ? grid<N, 2> : grid<N, 0>;
 }
 
 template <int N, int PIVOTING> mpk_status alone(mpki_cuda *cuda, const part &job, void *stream) {
@@ -40,6 +51,11 @@ mpki_emitted FN(cuda_registers_ldu)(int pivoting, int n) {
     return (void)pivoting, (void)n, (mpki_emitted)NULL;
 #else
     mpki_emitted (*const few[])(int) = {of_few<1>, of_few<2>, of_few<3>, of_few<4>};
+    if constexpr (on_grid<T>(2, 20))
+        if (on_grid<T>(pivoting, n))
+            return n <= 20   ? of_grid<20>(pivoting)
+                   : n <= 24 ? of_grid<24>(pivoting)
+                             : of_grid<28>(pivoting);
     return n <= ALONE ? few[n - 1](pivoting)
            : n <= 8   ? of_order<8>(pivoting)
            : n <= 12  ? of_order<12>(pivoting)

@@ -15,9 +15,9 @@ extern "C" {
 
 enum {
     /** columns of a frame that are computed together, at most */
-    MPKI_ISAI_PORTION = 4,
-    /** classes of columns that are: up to 128 entries */
-    MPKI_ISAI_PORTIONED = 8
+    MPKI_ISAI_PORTION = 8,
+    /** classes of columns that are: up to 1024 entries */
+    MPKI_ISAI_PORTIONED = 9
 };
 
 /** A square sparse matrix by columns, or by rows; indices ascend. */
@@ -225,6 +225,8 @@ typedef struct mpki_isai_portions {
     int64_t *ptr;                      /**< count + 1: written by `portions`: sums are to come */
     const int32_t *list;               /**< portions by class, of mpki_isai_classes, and so is: */
     int64_t many[MPKI_ISAI_PORTIONED]; /**< host */
+    int64_t longest;                   /**< host: entries of the longest column */
+    int32_t widest;                    /**< host: columns of the widest portion */
 } mpki_isai_portions;
 
 typedef struct mpki_cuda_isai_table {

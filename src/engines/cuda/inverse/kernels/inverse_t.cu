@@ -146,26 +146,64 @@ static mpk_status invert_columns(mpki_cuda *cuda, const mpki_isai_inversion *v) 
 
 /* ---- columns of frames ---- */
 
+enum { NARROW = MPKI_ISAI_PORTION / 2 }; /* columns: kernels for portions that are no wider */
+
+template <int W, int R, int C>
+static mpk_status framed_of(mpki_cuda *cuda, const mpki_isai_inversion *v,
+                            const mpki_isai_portions *g, const int32_t *list, int64_t count) {
+    const int64_t blocks = blocks_of(count, ISAI_THREADS / W);
+    if (v->upper)
+        MPKI_LAUNCH((framed_kernel<T, W, R, C, true>), blocks, ISAI_THREADS, 0, cuda->sparse, *v,
+                    *g, list, count);
+    else
+        MPKI_LAUNCH((framed_kernel<T, W, R, C, false>), blocks, ISAI_THREADS, 0, cuda->sparse, *v,
+                    *g, list, count);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 template <int W, int R>
 static mpk_status framed(mpki_cuda *cuda, const mpki_isai_inversion *v, const mpki_isai_portions *g,
                          const int32_t *list, int64_t count) {
-    const int64_t blocks = blocks_of(count, ISAI_THREADS / W);
+    return (g->widest <= NARROW ? framed_of<W, R, NARROW>
+                                : framed_of<W, R, MPKI_ISAI_PORTION>)(cuda, v, g, list, count);
+}
+
+template <int R, int C>
+static mpk_status framed_by_blocks(mpki_cuda *cuda, const mpki_isai_inversion *v,
+                                   const mpki_isai_portions *g, const int32_t *list,
+                                   int64_t count) {
     if (v->upper)
-        MPKI_LAUNCH((framed_kernel<T, W, R, MPKI_ISAI_PORTION, true>), blocks, ISAI_THREADS, 0,
-                    cuda->sparse, *v, *g, list, count);
+        MPKI_LAUNCH((framed_block_kernel<T, R, C, true>), count, ISAI_BLOCK, 0, cuda->sparse, *v,
+                    *g, list);
     else
-        MPKI_LAUNCH((framed_kernel<T, W, R, MPKI_ISAI_PORTION, false>), blocks, ISAI_THREADS, 0,
-                    cuda->sparse, *v, *g, list, count);
+        MPKI_LAUNCH((framed_block_kernel<T, R, C, false>), count, ISAI_BLOCK, 0, cuda->sparse, *v,
+                    *g, list);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
+}
+
+template <int R>
+static mpk_status framed_rows(mpki_cuda *cuda, const mpki_isai_inversion *v,
+                              const mpki_isai_portions *g, const int32_t *list, int64_t count) {
+    return (g->widest <= NARROW ? framed_by_blocks<R, NARROW>
+                                : framed_by_blocks<R, MPKI_ISAI_PORTION>)(cuda, v, g, list, count);
+}
+
+static mpk_status framed_long(mpki_cuda *cuda, const mpki_isai_inversion *v,
+                              const mpki_isai_portions *g, const int32_t *list, int64_t count) {
+    const int64_t rows = g->longest - 1; /* the diagonal is not one */
+    return (rows <= ISAI_BLOCK       ? framed_rows<1>
+            : rows <= 2 * ISAI_BLOCK ? framed_rows<2>
+                                     : framed_rows<4>)(cuda, v, g, list, count);
 }
 
 static mpk_status invert_portions(mpki_cuda *cuda, const mpki_isai_inversion *v,
                                   const mpki_isai_portions *g) {
     static mpk_status (*const of_class[MPKI_ISAI_PORTIONED])(
         mpki_cuda *, const mpki_isai_inversion *, const mpki_isai_portions *, const int32_t *,
-        int64_t) = {NULL,          framed<1, 1>,  framed<4, 1>,  framed<8, 1>,
-                    framed<16, 1>, framed<32, 1>, framed<32, 2>, framed<32, 4>};
+        int64_t) = {NULL,          framed<1, 1>,  framed<4, 1>,  framed<8, 1>, framed<16, 1>,
+                    framed<32, 1>, framed<32, 2>, framed<32, 4>, framed_long};
     int64_t first = g->many[0]; /* columns of one entry have their diagonal alone */
     for (int k = 1; k < MPKI_ISAI_PORTIONED; first += g->many[k++])
         if (g->many[k] > 0) MPKI_PASS(of_class[k](cuda, v, g, g->list + first, g->many[k]));

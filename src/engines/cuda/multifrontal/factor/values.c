@@ -18,12 +18,17 @@ struct mpki_cuda_taking {
     int32_t *lower, *upper, *diagonal; /* as mpki_cuda_given has them, or NULL */
     const void *place;                 /* the caller's order that they are for */
     const double *scale;               /* the scaling that `matched` is */
+    int64_t bytes;                     /* of `memory` */
 };
 
 static void release(const mpki_direct *f, struct mpki_cuda_taking *z) {
     if (!z) return;
     if (z->memory) f->device->table->release(f->device->cuda, z->memory);
     mpki_release(f->ctx, z);
+}
+
+int64_t mpki_cuda_direct_taking_held(const mpki_direct *f) {
+    return f->taking ? f->taking->bytes : 0;
 }
 
 void mpki_cuda_direct_drop_taking(mpki_direct *f) {
@@ -86,7 +91,7 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
     there = there && !(f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit);
     if (there && mpk_failed(d->table->alloc(d->cuda, bytes, &z->memory))) z->memory = NULL;
     there = there && z->memory;
-    if (there) next = z->memory;
+    if (there) next = z->memory, z->bytes = bytes;
     for (int k = 0; there && k < PARTS; k++) {
         at[k] = part[k].bytes > 0 ? next : NULL, next += (part[k].bytes + 255) & ~(int64_t)255;
         if (part[k].from && part[k].bytes > 0)

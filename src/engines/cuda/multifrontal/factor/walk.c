@@ -425,6 +425,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     walk z = {.f = f, .stop = stop, .result = result};
     *result = (mpki_numeric_result){.min_d = INFINITY};
     f->valid = f->fetched = false;
+    f->turn++;
     atomic_store(&f->squared, false);
     atomic_store(&f->half_copied, false);
     atomic_store(&f->corrections, 0);
@@ -479,6 +480,7 @@ const mpki_direct_engine mpki_cuda_direct = {
     .clear = clear,
     .factorize = factorize,
     .bytes = bytes,
+    .beside = mpki_cuda_direct_beside,
     .get = mpki_cuda_direct_get,
     .at_zeros = mpki_cuda_direct_at_zeros,
     .zeros = mpki_cuda_direct_zeros,

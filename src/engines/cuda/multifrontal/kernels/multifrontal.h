@@ -12,14 +12,9 @@
  *  by columns, ld = nrows rounded up to even; the first nelim columns are L's. Its contribution
  *  (rows x rows, lower triangle) lies in panels of 64 columns: panel k holds rows 64 k and on. */
 #include "../tuning.h"
+#include "engines/interface/rows.h"
 #include "refine.h"
 #include "values.h"
-
-#ifdef __CUDACC__
-#define MPKI_BOTH static __host__ __device__ inline
-#else
-#define MPKI_BOTH static inline
-#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -15,6 +15,9 @@ typedef struct mpki_cuda_errors {
         norm_inf;                      /**< largest entries; largest row sum of |A| */
     unsigned long long omega1, omega2; /**< Arioli, Demmel & Duff 1989, eq. 2.13 */
     unsigned long long odd;            /**< not 0: a row's numbers are near the ends of the range */
+    unsigned long long rows_r, rows_b, unresolved, missed; /**< mpki_by_rows; 0: not asked for */
+    unsigned long long step, stepped; /**< largest entries of a step and of what it changed, scaled
+                                           (mpk_solve_info.correction) */
     double r2, b2; /**< sums of squares of r and b, each entry divided by b_norm */
     unsigned long long
         more; /**< not 0: nothing is odd, and the errors ask for a step of refinement */
@@ -39,7 +42,22 @@ typedef struct mpki_cuda_refine {
      * `accuracy`, or ||A|| ||x|| / ||b|| is more than `lost` */
     double accuracy, lost;
     const unsigned long long *wanted; /**< 0 there: nothing is done. NULL: it is in any case */
+    int32_t by_rows;                  /**< 1: mpki_by_rows is wanted */
+    double *w; /**< n for each number of a column: |A| |x| + |b|; NULL: not wanted */
 } mpki_cuda_refine;
+
+/** Vectors of the kernel of S A S, of length 1 and orthogonal. */
+typedef struct mpki_cuda_null {
+    int32_t n, count;
+    int32_t chunks;    /**< of a vector, each summed up by a thread block */
+    int32_t symmetric; /**< A = A^T, complex: v^T A = 0, not v^H A */
+    const void *v;     /**< n x count */
+    const double *scale;
+    double *partial;  /**< MPKI_CUDA_NULL_SUMS for each column, vector and chunk */
+    int32_t *outside; /**< for each number of a column: what `in_range` finds */
+} mpki_cuda_null;
+
+enum { MPKI_CUDA_NULL_SUMS = 3, MPKI_CUDA_NULL_MOST = 64, MPKI_CUDA_NULL_CHUNK = 2048 };
 
 enum { MPKI_CUDA_REFINE_COLUMNS = 64 };
 
@@ -71,6 +89,13 @@ typedef struct mpki_cuda_refine_kind {
      *  there are any. */
     int (*report_to_host)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count,
                           mpki_cuda_errors *out);
+    /** r := r without what is not in A's range, for the places of `columns`. Queued. */
+    int (*deflate)(mpki_cuda *cuda, const mpki_cuda_null *z, const mpki_cuda_columns *columns,
+                   void *r);
+    /** z->outside := 1 where the part of b along a vector is more than `within` of |v|^T w, else 0,
+     *  for the numbers of `columns`; w as mpki_cuda_refine has it. Queued. */
+    int (*in_range)(mpki_cuda *cuda, const mpki_cuda_null *z, const mpki_cuda_columns *columns,
+                    double within, const void *b, const double *w);
     /** to := from */
     int (*move)(mpki_cuda *cuda, int32_t n, const void *from, void *to);
     /** Page-locked memory for `count` errors; *report NULL: release it. */

@@ -2,9 +2,8 @@
 /** Residuals in twice or four times the precision of double, and the backward errors of a solution,
  *  by some lanes a row. A row is added up in a fixed order, and blocks are added in theirs: the
  *  sums do not depend on who is first. */
-#include "engines/cuda/module/launch.cuh"
-#include "engines/cuda/vectors/kernels/product.cuh"
-#include "refine.h"
+#include "engines/interface/rows.h"
+#include "null_vectors.cuh"
 
 #include <string.h>
 
@@ -14,11 +13,6 @@ static const double SMALL = sizeof(R) == sizeof(float) ? 1e-30 : 1e-270;
 static const double LARGE = sizeof(R) == sizeof(float) ? 1e37 : 1e300;
 enum { THREADS = 32 * MPKI_CUDA_REFINE_ROWS, SUM_THREADS = 1024 };
 
-/** A thread: |v| in double. */
-template <class E> __device__ static double length(E v) {
-    const number a = to_number(v);
-    return scalar_of<E>::complex ? hypot(a.x, a.y) : fabs(a.x);
-}
 /** A thread: the bits of x >= 0, which compare as x does. */
 __device__ static unsigned long long bits(double x) {
     return (unsigned long long)__double_as_longlong(x);
@@ -40,15 +34,6 @@ __device__ static bool inside(double x) {
     return x == 0 || (x > SMALL && x < LARGE);
 }
 
-/** Of a launch with as many blocks for each of `columns`: which of these, which block of it, of how
- *  many. */
-struct share {
-    int column, block, blocks;
-    __device__ share(const mpki_cuda_columns &c)
-        : column((int)blockIdx.x / ((int)gridDim.x / c.count)),
-          block((int)blockIdx.x % ((int)gridDim.x / c.count)), blocks((int)gridDim.x / c.count) {}
-};
-
 /** A thread: what is measured in the place of this block. */
 __device__ static mpki_cuda_refine own_place(const mpki_cuda_refine &a,
                                              const mpki_cuda_columns &c) {
@@ -57,18 +42,27 @@ __device__ static mpki_cuda_refine own_place(const mpki_cuda_refine &a,
     own.errors += place;
     if (own.report) own.report += place;
     own.partial += place * a.partials, own.piece += place * a.sums;
+    if (own.w) own.w += (int64_t)c.number[share(c).column] * a.a.n;
     return own;
 }
 
+/** A thread: |v| as a step is measured, in double: the sum of both parts. */
+template <class E> __device__ static double taxi(E v) {
+    const number a = to_number(v);
+    return scalar_of<E>::complex ? fabs(a.x) + fabs(a.y) : fabs(a.x);
+}
+
 /** A thread for some entries: errors->x_norm and b_norm := the largest |x_i| and |b_i|. step: x :=
- *  x + r first, and what it was goes to `before`. scale: |x_i| / scale_i instead, with b NULL.
+ *  x + r first, what it was goes to `before`, and errors->step and stepped are the largest entries
+ *  of r and of that over scale_i; NaN is left to others. b NULL: x_norm of |x_i| / scale_i instead.
  *  Barriers: it meets the block. */
 template <class E>
 __global__ void extremes_kernel(int n, const mpki_cuda_columns columns, int step, const E *r,
                                 E *before, E *x, const E *b, const double *scale,
                                 const unsigned long long *wanted, mpki_cuda_errors *errors) {
-    __shared__ unsigned long long warps[2][8];
-    unsigned long long most[2] = {0, 0};
+    __shared__ unsigned long long warps[4][8];
+    unsigned long long most[4] = {0, 0, 0, 0};
+    double taken[2] = {0, 0};
     const share me(columns);
     const int place = columns.place[me.column], number = columns.number[me.column];
     after_previous();
@@ -79,13 +73,22 @@ __global__ void extremes_kernel(int n, const mpki_cuda_columns columns, int step
     for (int i = me.block * (int)blockDim.x + (int)threadIdx.x; i < n;
          i += me.blocks * (int)blockDim.x) {
         E v = x[i];
-        if (step) before[i] = v, x[i] = v = v + r[i];
-        const unsigned long long p = bits(scale ? length(v) / scale[i] : length(v));
+        if (step) {
+            const double unit = 1 / scale[i], d = taxi(r[i]) * unit, was = taxi(v) * unit;
+            if (d > taken[0]) taken[0] = d;
+            if (was > taken[1]) taken[1] = was;
+            before[i] = v, x[i] = v = v + r[i];
+        }
+        const unsigned long long p = bits(b ? length(v) : length(v) / scale[i]);
         const unsigned long long q = b ? bits(length(b[i])) : 0;
         if (p > most[0]) most[0] = p;
         if (q > most[1]) most[1] = q;
     }
-    for (int k = 0; k < 2; ++k) {
+    most[2] = bits(taken[0]), most[3] = bits(taken[1]);
+    const int kinds = step ? 4 : 2;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+        if (k >= kinds) continue;
         for (int o = 16; o; o /= 2) {
             const unsigned long long other = __shfl_xor_sync(0xffffffffu, most[k], o);
             if (other > most[k]) most[k] = other;
@@ -93,16 +96,21 @@ __global__ void extremes_kernel(int n, const mpki_cuda_columns columns, int step
         if (threadIdx.x % 32 == 0) warps[k][threadIdx.x / 32] = most[k];
     }
     __syncthreads();
-    if (threadIdx.x >= 2) return;
+    const int mine = (int)threadIdx.x;
+    if (mine >= kinds) return;
     unsigned long long all = 0;
     for (unsigned w = 0; w < blockDim.x / 32; ++w)
-        if (warps[threadIdx.x][w] > all) all = warps[threadIdx.x][w];
-    raise_to(threadIdx.x == 0 ? &errors->x_norm : &errors->b_norm, all);
+        if (warps[mine][w] > all) all = warps[mine][w];
+    raise_to(mine == 0   ? &errors->x_norm
+             : mine == 1 ? &errors->b_norm
+             : mine == 2 ? &errors->step
+                         : &errors->stepped,
+             all);
 }
 
 /* What rows have come to: sums of squares of r and b, relative; and largest ones, whose place is
  * that in mpki_cuda_errors. */
-enum { R_NORM, NORM_INF, OMEGA1, OMEGA2, ODD, LARGEST };
+enum { R_NORM, NORM_INF, OMEGA1, OMEGA2, ODD, ROWS_R, ROWS_B, UNRESOLVED, MISSED, LARGEST };
 /** Sums of squares of r and b, relative to the largest b, and the largest errors, of some rows. */
 struct row_errors {
     double squares[2];
@@ -115,6 +123,17 @@ struct row_errors {
         if (bits(x) > largest[which]) largest[which] = bits(x);
     }
 };
+
+/** A thread: raises what is measured by rows likewise. Barriers: none. */
+__device__ static void judge_beside(row_errors *mine, double r, double w, double own,
+                                    double row_norm) {
+    mpki_by_rows rows = {0, 0, 0, false};
+    mpki_row_beside(r, own, w, row_norm, mpki_row_least(sizeof(R) == sizeof(float)), &rows);
+    mine->raise(ROWS_R, rows.r);
+    mine->raise(ROWS_B, rows.b);
+    mine->raise(UNRESOLVED, rows.unresolved);
+    if (rows.missed) mine->raise(MISSED, 1);
+}
 
 /** A thread: raises the errors of `mine` by a row with residual r, w = |A_i| |x| + |b_i|, own =
  *  |b_i| and row_norm, the sum of |A_i|, as problem/measure_t.c does. Barriers: none. */
@@ -254,6 +273,8 @@ __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WO
     const double size = length(v), bi = length(b[i]);
     r[i] = v;
     judge(mine, most, tiny, size, z.w + bi, bi, z.norm);
+    if (a.by_rows) judge_beside(mine, size, z.w + bi, bi, z.norm);
+    if (a.w) a.w[i] = z.w + bi;
     mine->squares[0] = size * unit * (size * unit), mine->squares[1] = bi * unit * (bi * unit);
 }
 
@@ -271,8 +292,9 @@ __device__ static void add_rows(const row_errors *row, int rows, double *partial
         unsigned long long most = 0;
         for (int i = 0; i < rows; ++i)
             if (row[i].largest[k - 32] > most) most = row[i].largest[k - 32];
-        unsigned long long *const to[LARGEST] = {&errors->r_norm, &errors->norm_inf,
-                                                 &errors->omega1, &errors->omega2, &errors->odd};
+        unsigned long long *const to[LARGEST] = {
+            &errors->r_norm, &errors->norm_inf, &errors->omega1,     &errors->omega2, &errors->odd,
+            &errors->rows_r, &errors->rows_b,   &errors->unresolved, &errors->missed};
         if (most > 0) raise_to(to[k - 32], most);
     }
 }
@@ -311,6 +333,9 @@ template <int COUNT> __device__ void conclude(const mpki_cuda_refine &a, int blo
     e.r_norm = __ldcg(&a.errors->r_norm), e.norm_inf = __ldcg(&a.errors->norm_inf);
     e.omega1 = __ldcg(&a.errors->omega1), e.omega2 = __ldcg(&a.errors->omega2);
     e.odd = __ldcg(&a.errors->odd), e.ended = 0;
+    e.rows_r = __ldcg(&a.errors->rows_r), e.rows_b = __ldcg(&a.errors->rows_b);
+    e.unresolved = __ldcg(&a.errors->unresolved), e.missed = __ldcg(&a.errors->missed);
+    e.step = __ldcg(&a.errors->step), e.stepped = __ldcg(&a.errors->stepped);
     e.r2 = sum[0], e.b2 = sum[1];
     e.more = asks_for_more(e, a.accuracy, a.lost);
     *a.errors = e;
@@ -461,7 +486,7 @@ static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_c
     auto extremes = extremes_kernel<T>;
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, extremes, blocks * c->count, 256, 0, n, *c, step, r, before, x,
-                              b, b ? (const double *)NULL : a->scale, a->wanted, a->errors));
+                              b, a->scale, a->wanted, a->errors));
     return a->lanes == 4   ? queue_rows<WORDS, 4>(cuda, a, c, tiny, x, b, r)
            : a->lanes == 8 ? queue_rows<WORDS, 8>(cuda, a, c, tiny, x, b, r)
                            : queue_rows<WORDS, 32>(cuda, a, c, tiny, x, b, r);
@@ -498,6 +523,36 @@ static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, con
     return queue<2>(cuda, a, &one, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL);
 }
 
+/* Sums along the vectors of y, by place, or where w is there by number. */
+static mpk_status queue_products(mpki_cuda *cuda, const mpki_cuda_null *z,
+                                 const mpki_cuda_columns *c, const T *y, int64_t step,
+                                 const double *w) {
+    auto products = null_products_kernel<T>;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, products, z->chunks * c->count, NULL_THREADS, 0, *z, *c, y,
+                              step, w));
+    return MPK_OK;
+}
+
+static int deflate(mpki_cuda *cuda, const mpki_cuda_null *z, const mpki_cuda_columns *c, void *r) {
+    auto subtract = null_subtract_kernel<T>;
+    const mpk_status status = queue_products(cuda, z, c, (const T *)r, c->r_step, NULL);
+    if (status) return status;
+    MPKI_TRY(
+        MPKI_LAUNCH_NEXT(cuda, subtract, z->chunks * c->count, NULL_THREADS, 0, *z, *c, (T *)r));
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+static int in_range(mpki_cuda *cuda, const mpki_cuda_null *z, const mpki_cuda_columns *c,
+                    double within, const void *b, const double *w) {
+    const mpk_status status = queue_products(cuda, z, c, (const T *)b, c->b_step, w);
+    if (status) return status;
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, null_range_kernel, c->count, NULL_THREADS, 0, *z, *c, within));
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(
@@ -516,5 +571,5 @@ static int hold(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **report) {
     return MPK_OK;
 }
 
-extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure,        clear, flatness,
-                                                      report_to_host, move,  hold};
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, clear,    flatness, report_to_host,
+                                                      deflate, in_range, move,     hold};

@@ -1,97 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Refinement of some vectors on the device: the loop of factor/refine_t.c, of which only numbers
  * come to the host, once a step for all of them. A's values are those that were factorized. */
-#include "../state.h"
+#include "refining.h"
 
 #include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "solve";
 
-typedef struct mpki_cuda_refining {
-    mpki_cuda_refine a;
-    void *memory;    /* device: all */
-    int32_t columns; /* most right-hand sides */
-    /* n x columns each: right-hand sides where the caller's cannot stay where they are, residuals,
-     * best x so far, x where the caller's is on the host */
-    char *b, *r, *x, *y;
-} refining;
-
-static void release(const mpki_direct *f, refining *z) {
-    if (!z) return;
-    if (z->a.report)
-        (void)f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda, 0,
-                                                                     &z->a.report);
-    if (z->memory) f->device->table->release(f->device->cuda, z->memory);
-    mpki_release(f->ctx, z);
-}
-
-static void keep(const mpki_direct *f, refining *z) {
-    /* what a factor keeps for its next solve is no part of it */
-    release(f, atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, z));
-}
-
-void mpki_cuda_direct_drop_refining(mpki_direct *f) {
-    keep(f, NULL);
-}
+typedef mpki_cuda_refining refining;
 
 static bool did(mpk_context *ctx, const mpki_direct *f, int status) {
     const mpki_device *d = f->device;
     if (mpk_failed(status))
         mpki_error(ctx, (mpk_status)status, STAGE, -1, "%s", d->table->last_error(d->cuda));
     return !mpk_failed(status);
-}
-
-/* The vectors of an earlier solve, or new ones, for so many columns. NULL: there is no memory for
- * them or for the rows, here or there, which is no error. */
-static refining *make(const mpki_direct *f, int32_t columns) {
-    refining *z = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, NULL);
-    if (z && z->columns >= columns) return z;
-    release(f, z);
-    const int64_t n = f->tree.n, size = columns * (int64_t)mpk_scalar_size(f->tree.scalar);
-    const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
-    if (!rows) return NULL;
-    const int64_t blocks = (n + rows->longs) / MPKI_CUDA_REFINE_ROWS + 2;
-    const int64_t sums = rows->pieces * (int64_t)MPKI_CUDA_REFINE_SUMS;
-    const int64_t part[] = {2 * blocks * (columns + 1) * 8,
-                            sums * (columns + 1) * 8,
-                            (columns + 1) * (int64_t)sizeof(mpki_cuda_errors),
-                            n * size,
-                            n * size,
-                            n * size,
-                            n * size};
-    enum { PARTS = sizeof part / sizeof *part };
-    char *at[PARTS];
-    int64_t bytes = 0;
-    for (int k = 0; k < PARTS; k++) bytes += (part[k] + 255) & ~(int64_t)255;
-    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) return NULL;
-    z = mpki_alloc(f->ctx, STAGE, 1, sizeof *z);
-    if (z) memset(z, 0, sizeof *z);
-    if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->memory))) {
-        if (z) z->memory = NULL;
-        release(f, z);
-        return NULL;
-    }
-    char *next = z->memory;
-    for (int k = 0; k < PARTS; k++) at[k] = next, next += (part[k] + 255) & ~(int64_t)255;
-    z->a = (mpki_cuda_refine){.a = *rows,
-                              .ax = f->ax,
-                              .scale = f->given_scale,
-                              .lanes = f->tree.nnz <= 6 * n    ? 4
-                                       : f->tree.nnz <= 24 * n ? 8
-                                                               : 32,
-                              .partial = (double *)(void *)at[0],
-                              .piece = (double *)(void *)at[1],
-                              .partials = 2 * blocks,
-                              .sums = sums,
-                              .errors = (mpki_cuda_errors *)(void *)at[2]};
-    /* without it errors are copied */
-    if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(
-            f->device->cuda, columns + 1, &z->a.report)))
-        z->a.report = NULL;
-    z->columns = columns;
-    z->b = at[3], z->r = at[4], z->x = at[5], z->y = at[6];
-    return z;
 }
 
 static double number(unsigned long long bits) {
@@ -104,22 +27,29 @@ static bool is_single(const mpki_direct *f) {
     return f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
 }
 
-/* *growth [out] ||A|| ||x|| / ||b||. Returns false: the host has to look, with its wider range
- * (problem/measure_t.c). */
-static bool quality(const mpki_direct *f, const mpki_cuda_errors *e, mpki_refined *q,
-                    double *growth) {
+/* q [inout] but its `correction` and `outside`. Returns false: the host has to look, with its wider
+ * range (problem/measure_t.c). */
+static bool quality(const mpki_direct *f, const mpki_cuda_errors *e, mpki_reached *q) {
     const bool single = is_single(f);
     const double small = single ? 1e-30 : 1e-270, large = single ? 1e37 : 1e300;
     const double x = number(e->x_norm), b = number(e->b_norm), r = number(e->r_norm);
     const double a = number(e->norm_inf);
     q->componentwise = number(e->omega1) + number(e->omega2);
+    if (!e->odd && x == 0 && b == 0 && r == 0) { /* b = 0: x is no other */
+        q->normwise = q->relative = q->growth = q->rows = q->unresolved = 0, q->missed = false;
+        return q->componentwise == 0;
+    }
     if (e->odd || !(x > small && x < large) || !(b > small && b < large) || !isfinite(r) ||
         !isfinite(q->componentwise))
         return false;
     q->normwise = r > 0 ? r / (a * x + b) : 0;
-    q->relative_residual = r > 0 ? sqrt(e->r2 / e->b2) : 0;
-    *growth = a * (x / b);
-    return isfinite(*growth);
+    q->relative = r > 0 ? sqrt(e->r2 / e->b2) : 0;
+    q->growth = a * (x / b);
+    const double rows_r = number(e->rows_r), rows_b = number(e->rows_b);
+    q->rows = rows_r > 0 ? rows_b > 0 ? rows_r / rows_b : INFINITY : 0;
+    q->unresolved = rows_b > 0 ? number(e->unresolved) / rows_b : 0;
+    q->missed = e->missed;
+    return isfinite(q->growth);
 }
 
 /* From which growth on the rounding of sums shows beside b, as problem/measure_t.c has it; deep: of
@@ -133,9 +63,10 @@ _Static_assert((int)MPKI_REFINE_TOGETHER <= (int)MPKI_CUDA_REFINE_COLUMNS,
 
 /* One right-hand side. */
 typedef struct column {
-    mpki_refined reached;
-    double growth;
-    bool deep; /* residuals are formed in four times the precision */
+    mpki_reached reached;
+    double unrefined;
+    int32_t iterations, most; /* steps taken, and that may be */
+    bool deep;                /* residuals are formed in four times the precision */
 } column;
 
 typedef struct loop {
@@ -146,7 +77,8 @@ typedef struct loop {
     const mpki_cuda_refine_kind *kernels;
     int64_t vector; /* bytes */
     const char *b;
-    char *x;
+    char *kept_b;           /* b is a copy of the caller's there; or NULL */
+    char *x, *best;         /* x before the last step, n each, where that was no better */
     int64_t b_step, x_step; /* bytes from one to the next */
     double tiny;
     column column[MPKI_REFINE_TOGETHER];
@@ -175,8 +107,8 @@ static bool queue_places(const loop *l, const mpki_cuda_refine *a, const int8_t 
         c.number[k] = (int8_t)l->number[places[k]];
     }
     return did(l->ctx, l->f,
-               l->kernels->measure(l->f->device->cuda, a, &c, l->tiny, step, deep, z->x, l->x, l->b,
-                                   z->r));
+               l->kernels->measure(l->f->device->cuda, a, &c, l->tiny, step, deep, l->best, l->x,
+                                   l->b, z->r));
 }
 
 /* Likewise in place k alone; `a` is that place's. */
@@ -214,9 +146,11 @@ typedef enum measured {
 /* Errors of place k. */
 static measured judge(loop *l, int32_t k, mpki_cuda_errors e) {
     column *c = &l->column[l->number[k]];
+    if (c->iterations == 1 && number(e.step) > 0)
+        c->reached.correction = number(e.step) / number(e.stepped);
     for (;;) {
-        if (!quality(l->f, &e, &c->reached, &c->growth)) return UNUSUAL;
-        if (c->growth <= lost(l->f, c->deep)) return MEASURED;
+        if (!quality(l->f, &e, &c->reached)) return UNUSUAL;
+        if (c->reached.growth <= lost(l->f, c->deep)) return MEASURED;
         if (c->deep) return UNUSUAL;
         c->deep = true;
         mpki_cuda_refine a;
@@ -251,13 +185,14 @@ static measured measure(loop *l, int step) {
  * judge(). */
 static measured after_half_copies(loop *l, const column *before) {
     const double omega = before->reached.componentwise;
-    const int32_t steps = l->column[0].reached.iterations;
-    if (l->column[0].reached.componentwise < omega) return MEASURED;
+    const column tried = l->column[0];
+    if (tried.reached.componentwise < omega) return MEASURED;
     l->column[0] = *before;
-    if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->x, x_of(l, 0))))
+    if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->best, x_of(l, 0))))
         return DEVICE_FAILED;
     const measured good = measure(l, 0);
-    l->column[0].reached.iterations = steps;
+    l->column[0].iterations = tried.iterations;
+    l->column[0].reached.correction = tried.reached.correction;
     return good;
 }
 
@@ -279,11 +214,11 @@ static measured measure_ahead(loop *l, const mpki_refine_wish *wish, column *bef
         !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &first, 2, e)))
         return DEVICE_FAILED;
     measured good = judge(l, 0, e[0]);
-    l->column[0].reached.unrefined = l->column[0].reached.componentwise;
+    l->column[0].unrefined = l->column[0].reached.componentwise;
     if (good != MEASURED || !e[0].more) return good;
     if (half_copy) mpki_cuda_direct_corrected(l->s);
     *before = l->column[0], *went = true;
-    l->column[0].reached.iterations = 1;
+    l->column[0].iterations = 1;
     good = judge(l, 0, e[1]);
     if (good != MEASURED || !half_copy || l->column[0].reached.componentwise <= wish->accuracy)
         return good;
@@ -296,7 +231,7 @@ static measured measure_ahead(loop *l, const mpki_refine_wish *wish, column *bef
 static measured kernel_vector(const loop *l, const mpki_refine_wish *wish, int32_t c) {
     mpki_cuda_errors e;
     mpki_cuda *cuda = l->f->device->cuda;
-    if (!(l->column[c].growth >= wish->doubt)) return MEASURED;
+    if (!(l->column[c].reached.growth >= wish->doubt)) return MEASURED;
     if (isinf(wish->flat)) return UNUSUAL; /* whatever A makes of it */
     mpki_cuda_refine a;
     if (!clear(l, &a, 0, 1)) return DEVICE_FAILED;
@@ -311,26 +246,28 @@ static measured kernel_vector(const loop *l, const mpki_refine_wish *wish, int32
 /* Those that need another step stay at work. before: their errors before the last one, by number;
  * NULL: there was none.
  * Returns false: the device failed. */
-static bool sift(loop *l, const mpki_refine_wish *wish, const column *before) {
+static bool sift(loop *l, double accuracy, const column *before) {
     const refining *z = l->z;
     mpki_cuda *cuda = l->f->device->cuda;
     const int32_t n = l->f->tree.n, all = l->active;
     l->active = 0;
     for (int32_t k = 0; k < all; k++) {
         const int32_t c = l->number[k];
-        mpki_refined *q = &l->column[c].reached;
+        column *q = &l->column[c];
         if (before) {
             const double omega = before[c].reached.componentwise;
-            if (!(q->componentwise < omega)) { /* keep the one before */
-                const int32_t steps = q->iterations;
-                l->column[c] = before[c], q->iterations = steps;
-                if (!did(l->ctx, l->f, l->kernels->move(cuda, n, z->x + c * l->vector, x_of(l, c))))
+            if (!(q->reached.componentwise < omega)) { /* keep the one before */
+                const column tried = *q;
+                *q = before[c], q->iterations = tried.iterations;
+                q->reached.correction = tried.reached.correction;
+                if (!did(l->ctx, l->f,
+                         l->kernels->move(cuda, n, l->best + c * l->vector, x_of(l, c))))
                     return false;
                 continue;
             }
-            if (!(q->componentwise <= 0.5 * omega)) continue; /* stagnation */
+            if (!(q->reached.componentwise <= 0.5 * omega)) continue; /* stagnation */
         }
-        if (q->componentwise <= wish->accuracy || q->iterations >= wish->steps) continue;
+        if (q->reached.componentwise <= accuracy || q->iterations >= q->most) continue;
         if (k != l->active &&
             !did(l->ctx, l->f,
                  l->kernels->move(cuda, n, z->r + k * l->vector, z->r + l->active * l->vector)))
@@ -344,25 +281,93 @@ static bool goes_ahead(int32_t nrhs, const mpki_refine_wish *wish) {
     return nrhs == 1 && wish->steps > 0;
 }
 
+/* The first `count` columns of b, and residuals by place. */
+static mpki_cuda_columns columns_of(const loop *l, int32_t count) {
+    const int64_t size = l->vector / l->f->tree.n;
+    mpki_cuda_columns c = {.count = count, .b_step = l->b_step / size, .r_step = l->f->tree.n};
+    for (int32_t k = 0; k < count; k++) c.place[k] = c.number[k] = (int8_t)k;
+    return c;
+}
+
+/* Steps of those at work until none is left; with the kernel's vectors r loses what is not in A's
+ * range. Returns as judge(). */
+static measured take_steps(loop *l, double accuracy, const mpki_cuda_null *nulls) {
+    const int32_t n = l->f->tree.n;
+    column before[MPKI_REFINE_TOGETHER];
+    measured good = MEASURED;
+    while (good == MEASURED && l->active > 0) {
+        const mpki_cuda_columns c = columns_of(l, l->active);
+        memcpy(before, l->column, sizeof before);
+        if ((nulls &&
+             !did(l->ctx, l->f, l->kernels->deflate(l->f->device->cuda, nulls, &c, l->z->r))) ||
+            mpk_failed(
+                mpki_cuda_direct_apply(l->s, MPK_PART_ALL, l->active, l->z->r, n, l->z->r, n)))
+            return DEVICE_FAILED;
+        for (int32_t k = 0; k < l->active; k++) l->column[l->number[k]].iterations++;
+        good = measure(l, 1);
+        if (good == MEASURED && !sift(l, accuracy, before)) good = DEVICE_FAILED;
+    }
+    return good;
+}
+
+/* Have the kernel's vectors there. Returns as judge(). */
+static measured bring_kernel(const loop *l, const mpki_kernel_source *source, bool all) {
+    bool fits;
+    if (mpk_failed(mpki_cuda_nulls_bring(l->ctx, l->f, source, all, &l->z->nulls, &fits)))
+        return DEVICE_FAILED;
+    return fits ? MEASURED : UNUSUAL;
+}
+
+/* Those of nrhs that steps have not brought to the accuracy: others without what is not in A's
+ * range. Returns as judge(). */
+static measured refine_deflated(loop *l, const mpki_refine_wish *wish, int32_t nrhs) {
+    l->active = 0;
+    for (int32_t c = 0; c < nrhs; c++) {
+        column *q = &l->column[c];
+        if (q->reached.componentwise <= wish->accuracy) continue;
+        q->most = q->iterations + wish->kernel->steps;
+        l->number[l->active++] = c;
+    }
+    if (l->active == 0 || wish->steps == 0) return MEASURED;
+    measured good = bring_kernel(l, wish->kernel, true);
+    if (good != MEASURED || l->z->nulls.on.count == 0) return good;
+    good = measure(l, 0);
+    if (good == MEASURED && !sift(l, wish->kernel->accuracy, NULL)) good = DEVICE_FAILED;
+    return good == MEASURED ? take_steps(l, wish->kernel->accuracy, &l->z->nulls.on) : good;
+}
+
+/* Is each b in A's range, by the vectors that are there, or those that come at little cost? Returns
+ * as judge(). */
+static measured look_at_range(loop *l, const mpki_kernel_source *source, int32_t nrhs) {
+    const mpki_device *d = l->f->device;
+    const mpki_cuda_columns c = columns_of(l, nrhs);
+    mpki_cuda_nulls *z = &l->z->nulls;
+    int32_t outside[MPKI_REFINE_TOGETHER];
+    const measured good = z->on.v ? MEASURED : bring_kernel(l, source, false);
+    if (good != MEASURED || z->on.count == 0) return good;
+    if (!did(l->ctx, l->f, l->kernels->in_range(d->cuda, &z->on, &c, source->within, l->b, z->w)) ||
+        !did(l->ctx, l->f,
+             d->table->direct->copy(d->cuda, outside, z->on.outside,
+                                    nrhs * (int64_t)sizeof *outside, 0)) ||
+        !did(l->ctx, l->f, d->table->direct->wait(d->cuda)))
+        return DEVICE_FAILED;
+    for (int32_t k = 0; k < nrhs; k++) l->column[k].reached.outside = outside[k];
+    return MEASURED;
+}
+
 /* The loop of factor/refine_t.c. Returns as judge(). */
 static measured refine(loop *l, const mpki_refine_wish *wish) {
-    const int32_t n = l->f->tree.n, nrhs = l->active;
+    const int32_t nrhs = l->active;
     const bool ahead = goes_ahead(nrhs, wish);
-    column before[MPKI_REFINE_TOGETHER];
+    column before[1];
     bool went = false;
     measured good = ahead ? measure_ahead(l, wish, before, &went) : measure(l, 0);
     for (int32_t c = 0; c < nrhs && !ahead; c++)
-        l->column[c].reached.unrefined = l->column[c].reached.componentwise;
-    if (good == MEASURED && !sift(l, wish, went ? before : NULL)) good = DEVICE_FAILED;
-    while (good == MEASURED && l->active > 0) {
-        memcpy(before, l->column, sizeof before);
-        if (mpk_failed(
-                mpki_cuda_direct_apply(l->s, MPK_PART_ALL, l->active, l->z->r, n, l->z->r, n)))
-            return DEVICE_FAILED;
-        for (int32_t k = 0; k < l->active; k++) l->column[l->number[k]].reached.iterations++;
-        good = measure(l, 1);
-        if (good == MEASURED && !sift(l, wish, before)) good = DEVICE_FAILED;
-    }
+        l->column[c].unrefined = l->column[c].reached.componentwise;
+    if (good == MEASURED && !sift(l, wish->accuracy, went ? before : NULL)) good = DEVICE_FAILED;
+    if (good == MEASURED) good = take_steps(l, wish->accuracy, NULL);
+    if (good == MEASURED && wish->kernel) good = refine_deflated(l, wish, nrhs);
+    if (good == MEASURED && wish->kernel) good = look_at_range(l, wish->kernel, nrhs);
     for (int32_t c = 0; c < nrhs && good == MEASURED; c++) good = kernel_vector(l, wish, c);
     return good;
 }
@@ -374,19 +379,34 @@ static bool apart(const loop *l, int32_t nrhs, const char *b, int64_t step) {
     return first + (uintptr_t)all <= x || x + (uintptr_t)all_x <= first;
 }
 
-/* The caller's columns stay where they are, or go to z->b; and x from the device to the caller.
- * Returns false: the device failed. */
+/* Where all columns lie while they are refined: the caller's stay where they are, if they can. Returns
+ * false: there is no memory for those that cannot. */
+static bool find_places(loop *l, int32_t nrhs, const char *b, int64_t b_step, char *x,
+                        int64_t x_step) {
+    const mpki_device *d = l->f->device;
+    const bool x_away = d->table->is_device(d->cuda, x);
+    l->x = x_away ? x : mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_X);
+    l->x_step = x_away ? x_step : l->vector;
+    l->best = mpki_cuda_direct_lend(l->s, nrhs);
+    if (!l->best) l->best = mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_BEST);
+    if (!l->x || !l->best) return false;
+    const bool stays = d->table->is_device(d->cuda, b) && apart(l, nrhs, b, b_step);
+    l->b = stays ? b : mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_B);
+    l->b_step = stays ? b_step : l->vector;
+    l->kept_b = stays ? NULL : l->z->extra[MPKI_CUDA_EXTRA_B];
+    return l->b;
+}
+
+/* The caller's b to its place, and x from the device to the caller. Returns false: the device
+ * failed. */
 static bool bring_b(loop *l, int32_t nrhs, const char *b, int64_t step) {
-    mpki_cuda *cuda = l->f->device->cuda;
-    const bool away = l->f->device->table->is_device(cuda, b);
-    l->b = b, l->b_step = step;
-    if (away && apart(l, nrhs, b, step)) return true;
-    l->b = l->z->b, l->b_step = l->vector;
-    for (int32_t c = 0; c < nrhs; c++) {
-        char *to = l->z->b + c * l->vector;
+    const mpki_device *d = l->f->device;
+    const bool away = d->table->is_device(d->cuda, b);
+    for (int32_t c = 0; l->kept_b && c < nrhs; c++) {
+        char *to = l->kept_b + c * l->vector;
         if (!did(l->ctx, l->f,
-                 away ? l->kernels->move(cuda, l->f->tree.n, b + c * step, to)
-                      : l->f->device->table->direct->copy(cuda, to, b + c * step, l->vector, 1)))
+                 away ? l->kernels->move(d->cuda, l->f->tree.n, b + c * step, to)
+                      : d->table->direct->copy(d->cuda, to, b + c * step, l->vector, 1)))
             return false;
     }
     return true;
@@ -403,32 +423,24 @@ static bool take_x(const loop *l, int32_t nrhs, char *x, int64_t step) {
 static bool put_back(const loop *l, int32_t nrhs) {
     for (int32_t c = 0; c < nrhs; c++)
         if (!did(l->ctx, l->f,
-                 l->kernels->move(l->f->device->cuda, l->f->tree.n, l->z->b + c * l->vector,
+                 l->kernels->move(l->f->device->cuda, l->f->tree.n, l->kept_b + c * l->vector,
                                   x_of(l, c))))
             return false;
     return true;
 }
 
-static void report(const loop *l, int32_t nrhs, mpki_refined *told) {
+static void report(const loop *l, int32_t nrhs, mpki_refined *told, mpki_reached *each) {
     for (int32_t c = 0; c < nrhs; c++) {
-        const mpki_refined *q = &l->column[c].reached;
+        const mpki_reached *q = &l->column[c].reached;
         told->componentwise = fmax(told->componentwise, q->componentwise);
         told->normwise = fmax(told->normwise, q->normwise);
-        told->unrefined = fmax(told->unrefined, q->unrefined);
-        told->relative_residual = fmax(told->relative_residual, q->relative_residual);
-        if (q->iterations > told->iterations) told->iterations = q->iterations;
+        told->unrefined = fmax(told->unrefined, l->column[c].unrefined);
+        told->relative_residual = fmax(told->relative_residual, q->relative);
+        told->correction = fmax(told->correction, q->correction);
+        if (l->column[c].iterations > told->iterations) told->iterations = l->column[c].iterations;
+        if (each) each[c] = *q;
     }
     told->done = nrhs;
-}
-
-/* Right-hand sides whose vectors are worth their memory. */
-static int32_t together(const mpki_direct *f, int32_t nrhs) {
-    enum { LEAST = 8, VECTORS = 4 };
-    const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
-    const int64_t room = mpki_cuda_direct_room(f);
-    int32_t most = MPKI_REFINE_TOGETHER;
-    while (most > LEAST && most * each > room) most /= 2;
-    return nrhs < most ? nrhs : most;
 }
 
 mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
@@ -441,15 +453,21 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     const bool x_away = f->device->table->is_device(cuda, x);
     loop l = {.ctx = ctx, .f = f, .s = s, .vector = n * size};
     *told = (mpki_refined){0};
-    nrhs = together(f, nrhs);
+    nrhs = mpki_cuda_refined_together(f, nrhs);
     l.kernels = to->refine[f->tree.scalar];
-    l.z = make(f, nrhs);
+    l.z = mpki_cuda_refining_take(f, nrhs);
     if (!l.z) return MPK_OK;
-    l.x = x_away ? x : l.z->y;
-    l.x_step = x_away ? ldx * size : l.vector;
+    if (!find_places(&l, nrhs, b, ldb * size, x, ldx * size) ||
+        (wish->kernel && !mpki_cuda_nulls_make(f, l.z->columns, &l.z->nulls))) { /* no memory */
+        mpki_cuda_refining_keep(f, l.z);
+        return MPK_OK;
+    }
+    l.z->nulls.on.v = NULL; /* nothing is known of what was asked for before */
+    l.z->a.by_rows = wish->each != NULL;
+    l.z->a.w = wish->kernel ? l.z->nulls.w : NULL;
     l.tiny = 1000.0 * n * (is_single(f) ? 0x1p-24 : 0x1p-53);
     l.active = nrhs;
-    for (int32_t c = 0; c < nrhs; c++) l.number[c] = c;
+    for (int32_t c = 0; c < nrhs; c++) l.number[c] = c, l.column[c].most = wish->steps;
     measured good = DEVICE_FAILED;
     if (goes_ahead(nrhs, wish))
         mpki_cuda_direct_clear_with(s, l.z->a.errors, 2 * (int64_t)sizeof *l.z->a.errors);
@@ -461,7 +479,7 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     if (good == UNUSUAL && x == b && x_away && !put_back(&l, nrhs)) good = DEVICE_FAILED;
     if (good == MEASURED && !x_away && !take_x(&l, nrhs, x, ldx * size)) good = DEVICE_FAILED;
     if (good != DEVICE_FAILED && !did(ctx, f, to->wait(cuda))) good = DEVICE_FAILED;
-    if (good == MEASURED) report(&l, nrhs, told);
-    keep(f, l.z);
+    if (good == MEASURED) report(&l, nrhs, told, wish->each);
+    mpki_cuda_refining_keep(f, l.z);
     return good == DEVICE_FAILED ? mpki_failed(ctx) : MPK_OK;
 }

@@ -10,12 +10,18 @@ static const char STAGE[] = "factorize";
 struct mpki_cuda_row_lists {
     mpki_cuda_by_rows on; /* in device memory */
     void *memory;         /* all of it */
+    int64_t bytes;
 };
 
 static void release(const mpki_direct *f, mpki_cuda_row_lists *z) {
     if (!z) return;
     if (z->memory) f->device->table->release(f->device->cuda, z->memory);
     mpki_release(f->ctx, z);
+}
+
+int64_t mpki_cuda_direct_rows_held(const mpki_direct *f) {
+    const mpki_cuda_row_lists *z = atomic_load(&f->rows);
+    return z ? z->bytes : 0;
 }
 
 void mpki_cuda_direct_drop_rows(mpki_direct *f) {
@@ -111,6 +117,7 @@ static bool send(const mpki_direct *f, const lists *h, mpki_cuda_row_lists *z) {
         z->memory = NULL;
         return false;
     }
+    z->bytes = bytes;
     char *next = z->memory;
     for (int k = 0; k < PARTS; k++) {
         at[k] = next, next += (part[k].bytes + 255) & ~(int64_t)255;

@@ -11,16 +11,21 @@ static const char STAGE[] = "solve";
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
-    int32_t block;                          /* most right-hand sides of a sheet: a power of two */
-    int32_t sheets;                         /* most that are swept side by side */
-    int32_t asked;                          /* right-hand sides that it was made for */
-    uint64_t shape;                         /* of the factor that the lists are for */
-    char *memory;                           /* device */
-    void *stage;                            /* device, n x block x sheets: vectors of the host */
+    int32_t block;  /* most right-hand sides of a sheet: a power of two */
+    int32_t sheets; /* most that are swept side by side */
+    int32_t asked;  /* right-hand sides that it was made for */
+    uint64_t shape; /* of the factor that the lists are for */
+    int few;        /* solves in a row that have asked for far fewer */
+    char *memory;   /* device */
+    int64_t bytes;  /* of that */
+    void *stage;    /* device, n x block: vectors of the host */
+    void *staging;  /* likewise n x staged, for more of them; NULL: none were wanted */
+    int32_t staged;
     int64_t rows, sent, squares, half_copy; /* as the lists have them */
     mpki_cuda_sweep sweep;
-    int32_t *pivot; /* device, n: number of the pivot at each position; NULL: never asked for */
-    bool by_pivots; /* between parts vectors are in their order */
+    int32_t *pivot;   /* device, n: number of the pivot at each position; NULL: never asked for */
+    int64_t pivot_of; /* the factorization that these are of */
+    bool by_pivots;   /* between parts vectors are in their order */
     const unsigned long long *wanted; /* as mpki_cuda_direct_apply_if() is given it */
     void *zero; /* device: so many bytes there are cleared with what comes next */
     int64_t zeros;
@@ -39,6 +44,7 @@ static bool did(const mpki_direct_solver *s, int status) {
 static void release(mpki_direct_solver *s) {
     if (!s) return;
     if (s->memory) s->f->device->table->release(s->f->device->cuda, s->memory);
+    if (s->staging) s->f->device->table->release(s->f->device->cuda, s->staging);
     if (s->pivot) s->f->device->table->release(s->f->device->cuda, s->pivot);
     mpki_release(s->f->ctx, s);
 }
@@ -103,7 +109,7 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
                              {l->slots * word, l->place, 0},
                              {l->contributions * word, l->contribution, 0},
-                             [STAGED] = {n * block * sheets * size, NULL, 0},
+                             [STAGED] = {n * block * size, NULL, 0},
                              [BY_POSITION] = {n * block * sheets * size, NULL, 0},
                              [UNSET] = {unset[4] * sheets, NULL, 0}};
     int64_t bytes = 0;
@@ -129,6 +135,8 @@ mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
     const mpki_cuda_direct_table *to = f->device->table->direct;
     const int64_t n = f->tree.n, bytes = n * (int64_t)sizeof(int32_t);
     if (n == 0) return MPK_OK;
+    s->by_pivots = s->pivot && s->pivot_of == f->turn;
+    if (s->by_pivots) return MPK_OK;
     int32_t *inverse = MPKI_NEW(s->ctx, STAGE, n, int32_t);
     if (!inverse) return mpki_failed(s->ctx);
     for (int64_t k = 0; k < n; k++) inverse[f->tree.perm[k]] = (int32_t)k;
@@ -146,6 +154,7 @@ mpk_status mpki_cuda_direct_by_pivots(mpki_direct_solver *s) {
                                 !DID(to->wait(f->device->cuda))))
         status = mpki_failed(s->ctx);
     s->by_pivots = !mpk_failed(status);
+    s->pivot_of = s->by_pivots ? f->turn : 0;
     mpki_release(s->ctx, inverse);
     mpki_release(s->ctx, perm);
     mpki_release(s->ctx, pivot);
@@ -180,7 +189,7 @@ static mpk_status fill(mpki_direct_solver *s) {
         goto done;
     }
     if (!DID(f->device->table->alloc(cuda, bytes, &memory))) goto done;
-    s->memory = memory;
+    s->memory = memory, s->bytes = bytes;
     for (int k = 0; k < PARTS; k++)
         if (parts[k].from && parts[k].bytes > 0 &&
             !DID(to->copy(cuda, s->memory + parts[k].at, parts[k].from, parts[k].bytes, 1)))
@@ -231,7 +240,9 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     while (block < columns && block < most) block *= 2;
     if (columns > MPKI_CUDA_SHEETS_RHS) columns = MPKI_CUDA_SHEETS_RHS;
     mpki_direct_solver *s = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, NULL);
-    if (s && s->block >= block && s->asked >= columns && s->shape == f->shape) {
+    if (s) s->few = columns <= s->asked / MPKI_CUDA_FEW ? s->few + 1 : 0;
+    if (s && s->block >= block && s->asked >= columns && s->shape == f->shape &&
+        s->few < MPKI_CUDA_FEW_SOLVES) {
         s->ctx = ctx;
         s->by_pivots = false;
         *out = s;
@@ -334,6 +345,39 @@ static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
     return true;
 }
 
+/* How many vectors of the host can be there at once, of so many that would be swept together; most
+ * solves have theirs on the device. */
+static int32_t stage_for(mpki_direct_solver *s, int32_t columns) {
+    const mpki_direct *f = s->f;
+    const int64_t bytes = columns * (int64_t)f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
+    if (columns <= s->block) return columns;
+    if (s->staged >= columns) return columns;
+    if (s->staging) f->device->table->release(f->device->cuda, s->staging);
+    s->staging = NULL, s->staged = 0;
+    const double all = (double)bytes + (double)s->bytes + (double)f->memory_bytes;
+    if ((f->limit > 0 && all > f->limit) ||
+        mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &s->staging))) {
+        s->staging = NULL;
+        return s->block;
+    }
+    return s->staged = columns;
+}
+
+char *mpki_cuda_direct_lend(const mpki_direct_solver *s, int32_t columns) {
+    return s->block * s->sheets >= columns ? s->sweep.y : NULL;
+}
+
+int64_t mpki_cuda_direct_spare_held(const mpki_direct *f) {
+    /* nobody else has it while it is looked at */
+    mpki_direct_solver *s = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->spare, NULL);
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    if (!s) return 0;
+    const int64_t bytes =
+        s->bytes + s->staged * n * size + (s->pivot ? n * (int64_t)sizeof *s->pivot : 0);
+    keep(f, s);
+    return bytes;
+}
+
 /* Some columns at once: s->sweep.columns. */
 static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, int64_t ldb, char *x,
                           int64_t ldx) {
@@ -348,19 +392,20 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
     const bool fused = part == MPK_PART_ALL, alone = part == MPK_PART_D || part == MPK_PART_ABS;
     const bool b_away = device->table->is_device(device->cuda, b);
     const bool x_away = device->table->is_device(device->cuda, x);
+    void *const stage = columns <= s->block ? s->stage : s->staging;
     for (int32_t r = 0; r < columns && !b_away; r++)
-        if (!DID(to->copy(device->cuda, (char *)s->stage + r * n * size, b + r * ldb * size,
-                          n * size, 1)))
+        if (!DID(to->copy(device->cuda, (char *)stage + r * n * size, b + r * ldb * size, n * size,
+                          1)))
             return false;
-    void *const to_x = x_away ? (void *)x : s->stage;
+    void *const to_x = x_away ? (void *)x : stage;
     const int64_t ld_x = x_away ? ldx : n;
     place_sweeps(s, to_x, ld_x);
     choose_half_copies(s);
     const int32_t *between = s->by_pivots ? s->pivot : NULL;
     if (!DID(to->take(device->cuda, scalar, (int32_t)n, nrhs, columns, in ? f->perm : between,
-                      in ? f->on.scale : NULL, b_away ? (const void *)b : s->stage,
-                      b_away ? ldb : n, s->sweep.y, s->sweep.ticket, in || out ? s->sweep.unset : 0,
-                      s->wanted, s->zero, s->zeros)) ||
+                      in ? f->on.scale : NULL, b_away ? (const void *)b : stage, b_away ? ldb : n,
+                      s->sweep.y, s->sweep.ticket, in || out ? s->sweep.unset : 0, s->wanted,
+                      s->zero, s->zeros)) ||
         (in && !sweep(s, false, false)) ||
         (alone && !DID(to->diagonal(device->cuda, &f->on, &s->sweep, part == MPK_PART_ABS))) ||
         (out && !sweep(s, true, fused)) ||
@@ -369,8 +414,8 @@ static bool apply_columns(mpki_direct_solver *s, mpk_part part, const char *b, i
         return false;
     s->zero = NULL, s->zeros = 0;
     for (int32_t r = 0; r < columns && !x_away; r++)
-        if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)s->stage + r * n * size,
-                          n * size, 0)))
+        if (!DID(to->copy(device->cuda, x + r * ldx * size, (char *)stage + r * n * size, n * size,
+                          0)))
             return false;
     return x_away || DID(to->wait(device->cuda));
 }
@@ -380,9 +425,13 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
     const int64_t size = (int64_t)mpk_scalar_size(s->f->tree.scalar);
     if (s->f->tree.n == 0) return MPK_OK;
     const bool alone = part == MPK_PART_D || part == MPK_PART_ABS;
+    const mpki_device *d = s->f->device;
     mpki_cuda_sweep *w = &s->sweep;
+    const bool there = d->table->is_device(d->cuda, b) && d->table->is_device(d->cuda, x);
+    const int32_t swept = s->block * (alone ? 1 : s->sheets), least = nrhs < swept ? nrhs : swept;
+    const int32_t most = there ? least : stage_for(s, least);
     for (int32_t r = 0; r < nrhs; r += w->columns) {
-        const int32_t rest = nrhs - r, most = s->block * (alone ? 1 : s->sheets);
+        const int32_t rest = nrhs - r;
         w->columns = rest < most ? rest : most;
         w->nrhs = s->block;
         while (w->nrhs / 2 >= w->columns) w->nrhs /= 2;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_MULTIFRONTAL_SOLVE_REFINING_H
+#define MPKI_CUDA_MULTIFRONTAL_SOLVE_REFINING_H
+/** Vectors of refinement on the device, which a factor keeps from one solve to the next. */
+#include "null_vectors.h"
+
+/** Vectors that some solves need: right-hand sides where the caller's cannot stay where they are, the
+ *  best x so far where sweeps have no room to lend, x where the caller's is on the host. */
+enum { MPKI_CUDA_EXTRA_B, MPKI_CUDA_EXTRA_BEST, MPKI_CUDA_EXTRA_X, MPKI_CUDA_EXTRAS };
+
+typedef struct mpki_cuda_refining {
+    mpki_cuda_refine a;
+    void *memory;                  /* device: all but what is below */
+    int64_t bytes;                 /* of `memory` */
+    int32_t columns;               /* most right-hand sides */
+    char *r;                       /* n x columns: residuals */
+    void *extra[MPKI_CUDA_EXTRAS]; /* device, n x columns each; NULL: was never wanted */
+    int few;                       /* solves in a row that have asked for far fewer columns */
+    mpki_cuda_nulls nulls;         /* of a singular A */
+} mpki_cuda_refining;
+
+/** Right-hand sides, of nrhs, whose vectors are worth their memory. */
+int32_t mpki_cuda_refined_together(const mpki_direct *f, int32_t nrhs);
+/** Those of an earlier solve, or new ones, for so many right-hand sides. NULL: there is no memory
+ *  for them or for the rows, here or there, which is no error. */
+mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t columns);
+/** Have such vectors. NULL: there is no memory for them, which is no error. */
+char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_cuda_refining *z, int which);
+/** Device memory that is held. */
+int64_t mpki_cuda_refining_bytes(const mpki_direct *f, const mpki_cuda_refining *z);
+/** For the next solve. */
+void mpki_cuda_refining_keep(const mpki_direct *f, mpki_cuda_refining *z);
+
+#endif
