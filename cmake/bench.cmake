@@ -17,6 +17,10 @@ target_link_libraries(bench_convert PRIVATE metapack)
 set_target_properties(bench_convert PROPERTIES OUTPUT_NAME convert
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 mpki_bench(metapack peer_metapack.c metapack)
+add_executable(bench_cores bench/cores.c) # the direct solver on several numbers of threads
+target_link_libraries(bench_cores PRIVATE metapack m)
+set_target_properties(bench_cores PROPERTIES OUTPUT_NAME cores
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 
 # MUMPS of Debian (libmumps-seq-dev): neither METIS nor OpenMP, its threads are those of OpenBLAS.
 find_path(MPKI_MUMPS_INCLUDE dmumps_c.h)

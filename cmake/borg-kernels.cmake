@@ -27,7 +27,7 @@ set(MPKI_BORG_FACTORS_avx2
 set(MPKI_BORG_PRODUCTS 4,8,12,16,20,24,28,32)
 
 # Of complex matrices: source:method:pivoting:symmetries:orders; s: symmetric, h: Hermitian, g: neither. L L^H alone is borgc's.
-# Beyond these orders they would be faster, too (bench/results/borg.md), but a kernel takes 240 kB at order 12.
+# Beyond these orders most would be faster, too (bench/results/borg-complex.md), but a kernel takes 240 kB at order 12.
 set(MPKI_BORG_COMPLEX_avx512
     llt:0:0:h:4,8,12
     ldlt:1:0:s,h:4,8,12

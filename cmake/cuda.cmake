@@ -232,11 +232,19 @@ endfunction()
 
 # A module that has no device: the kernels for batches and sparse matrices compiled for the host, a block's threads as contexts that take
 # turns. Tests of what lies in device memory load it where there is no GPU. Needs a C++ compiler; else they have nothing
-# to test.
+# to test. It is not instrumented, so that a sanitizers' build takes what another one has made: METAPACK_CUDA_HOST_MODULE.
+set(METAPACK_CUDA_HOST_MODULE "" CACHE FILEPATH "for sanitizers: cuda/libmetapack_cuda_host.so of a build without them")
 function(metapack_cuda_host_module)
     find_program(METAPACK_HOST_CXX NAMES c++ g++ clang++)
-    if(METAPACK_SANITIZE MATCHES thread)
-        return() # contexts that take turns are not for it
+    if(METAPACK_SANITIZE) # the sweeps take a quarter of a minute each there, and contexts that take turns are not for threads'
+        if(METAPACK_CUDA_HOST_MODULE)
+            foreach(name test_engines_cuda_batch_calls test_cli_usage test_cli_accelerators)
+                if(TARGET ${name})
+                    target_compile_definitions(${name} PRIVATE METAPACK_CUDA_HOST="${METAPACK_CUDA_HOST_MODULE}")
+                endif()
+            endforeach()
+        endif()
+        return()
     endif()
     if(NOT METAPACK_HOST_CXX OR NOT MPKI_HAVE_CUDA)
         message(STATUS "tests of what lies in device memory: left out without a GPU (no C++ compiler, or METAPACK_CUDA=OFF)")
@@ -256,10 +264,6 @@ function(metapack_cuda_host_module)
         file(GLOB found CONFIGURE_DEPENDS ${source}/${room}/kernels/*_t.cu)
         list(APPEND sparse_templated ${found})
     endforeach()
-    if(METAPACK_SANITIZE) # of those that load the module, tests of batches alone are made there
-        set(sparse_tables)
-        set(sparse_templated)
-    endif()
     set(plain ${METAPACK_HOST_CXX} -std=c++17 -fPIC -fvisibility=hidden -U_FORTIFY_SOURCE -I${host}
         -I${CMAKE_CURRENT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR}/include)
     set(compile ${plain} -O1 -x c++)
@@ -304,23 +308,16 @@ function(metapack_cuda_host_module)
     set(MPKI_CUDA_ANY "ldlt:s,d:0:24;ldlt_partial:d:32:16,24,32;ldlt_partial:s:0:24,32;ldlt_complete:d:32:24,32;ldlt_complete:s:32:24;ldlt_complete:s:0:32")
     set(MPKI_CUDA_LANES ldlt_complete:1:4:1:s:9)
     set(some "ldlt:1:0:0:2,3,4,7,8;ldlt_partial:1:2:1:2,4,5,8,16,31;ldlt_complete:1:4:1:13,31;ldu_partial:2:2:2:8;gemm_ab:product:0:0:4,8")
-    if(METAPACK_SANITIZE)
-        set(MPKI_CUDA_ANY)
-        set(MPKI_CUDA_LANES)
-        set(some "ldlt:1:0:0:2,4;ldlt_partial:1:2:1:2,8;ldu_partial:2:2:2:8;gemm_ab:product:0:0:8")
-    endif()
     # optimizing what borgc wrote takes longer than running it does
     metapack_cuda_emitted_objects(mpki_cuda_kernels "${some}" host host_ "${headers}" "${plain}")
-    if(NOT METAPACK_SANITIZE)
-        file(GLOB blocks CONFIGURE_DEPENDS ${source}/accelerator/kernels/*.*h)
-        metapack_cuda_object(host_accelerator ${source}/accelerator/kernels/accelerator.cu "${headers};${blocks}" "${compile}")
-        metapack_cuda_emitted_objects(mpki_cuda_block_kernels "8" host host_ "${headers};${blocks}" "${plain}")
-    endif()
+    file(GLOB blocks CONFIGURE_DEPENDS ${source}/accelerator/kernels/*.*h)
+    metapack_cuda_object(host_accelerator ${source}/accelerator/kernels/accelerator.cu "${headers};${blocks}" "${compile}")
+    metapack_cuda_emitted_objects(mpki_cuda_block_kernels "8" host host_ "${headers};${blocks}" "${plain}")
     set(module ${CMAKE_CURRENT_BINARY_DIR}/cuda/libmetapack_cuda_host.so)
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}
         COMMAND ${METAPACK_HOST_CXX} -shared -o ${module} ${objects} COMMENT "libmetapack_cuda_host.so" VERBATIM)
     add_custom_target(metapack_cuda_host DEPENDS ${module})
-    if(TARGET test_sim_synthesize_synthesize AND NOT METAPACK_SANITIZE) # a GPU's solvers run on it
+    if(TARGET test_sim_synthesize_synthesize) # a GPU's solvers run on it
         add_dependencies(test_sim_synthesize_synthesize metapack_cuda_host)
         target_compile_definitions(test_sim_synthesize_synthesize PRIVATE
             CUDA_HOST="${host}" CUDA_HOST_OBJECT="${CMAKE_CURRENT_BINARY_DIR}/cuda/host_module.o" CUDA_HOST_CXX="${METAPACK_HOST_CXX}")
@@ -330,9 +327,6 @@ function(metapack_cuda_host_module)
     foreach(test ${tests})
         string(REGEX REPLACE "/test_(.*)[.]c$" "_\\1" name ${test})
         set(name test_engines_cuda_${name})
-        if(METAPACK_SANITIZE AND NOT name STREQUAL test_engines_cuda_batch_calls)
-            continue() # the sweeps take a quarter of a minute each there
-        endif()
         if(NOT TARGET ${name})
             continue()
         endif()

@@ -100,7 +100,7 @@ if(TARGET example_device) # a device that is not there is an error with its reas
     add_test(NAME example_device_absent COMMAND example_device --device cuda)
     set_tests_properties(example_device_absent PROPERTIES LABELS examples TIMEOUT 60
         ENVIRONMENT "METAPACK_CUDA_MODULE=/nowhere/module.so" PASS_REGULAR_EXPRESSION "^device: .*CUDA")
-    if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE) # and there, without one
+    if(TARGET metapack_cuda_host) # and there, without one
         add_dependencies(example_device metapack_cuda_host)
         add_test(NAME example_device_host COMMAND example_device --device cuda)
         set_tests_properties(example_device_host PROPERTIES LABELS examples TIMEOUT 120
@@ -158,7 +158,7 @@ if(MPKI_TEST_EXAMPLES)
         set_tests_properties(example_quadratic_${name} PROPERTIES LABELS examples
                              PASS_REGULAR_EXPRESSION "^quadratic: ")
     endforeach()
-    if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE) # values and vectors in device memory, without a device
+    if(TARGET metapack_cuda_host) # values and vectors in device memory, without a device
         add_dependencies(example_quadratic metapack_cuda_host)
         add_test(NAME example_quadratic_device COMMAND example_quadratic --device cuda --seeds 1 "random 30 12"
                  "dependent 20 8" "infeasible 20 8")
@@ -209,7 +209,7 @@ if(METAPACK_TESTS)
                  --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --bits ${threads}
                  --nullity $<TARGET_FILE:nullity> ${CMAKE_CURRENT_SOURCE_DIR}/data)
         set_tests_properties(data PROPERTIES LABELS pipeline TIMEOUT 600)
-        if(TARGET metapack_cuda_host AND NOT METAPACK_SANITIZE)
+        if(TARGET metapack_cuda_host)
             add_test(NAME data_device COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/matrices/run.py
                      --command $<TARGET_FILE:metapack_command> --judge $<TARGET_FILE:judge> --trees $<TARGET_FILE:trees>
                      --beside cuda --only "*kkt/*" ${CMAKE_CURRENT_SOURCE_DIR}/data)

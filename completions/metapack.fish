@@ -39,7 +39,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve' -l max-iterations -x
 complete -c metapack -n '__fish_seen_subcommand_from solve systems' -l refine -x -d 'most steps of iterative refinement'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l condition -a 'off on auto' -d 'estimate the condition number of A'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia schur doctor bench' -l device -x -a 'cpu cuda auto' -d 'where the factorization and the solves with it run'
-complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur systems doctor stats bench' -l threads -x -d 'threads at work'
+complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur systems doctor stats bench' -l threads -x -d 'threads at work, at most'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur systems doctor stats' -l memory-limit -x -d 'most memory of a factorization, on blocks also of the solves with it'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse info' -l plot -r -F -d 'draw patterns and times'
 complete -c metapack -n '__fish_seen_subcommand_from stats' -l plot -r -F -d 'draw blocks and level sets'
@@ -158,7 +158,7 @@ complete -c metapack -n '__fish_seen_subcommand_from vsim' -l max-steps -x -d 'm
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l print -d 'the kernel, disassembled, on standard output'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l json -d 'one JSON object on standard output'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l quiet -s q -d 'no report'
-complete -c metapack -n '__fish_seen_subcommand_from vsim' -l threads -x -d 'threads at work'
+complete -c metapack -n '__fish_seen_subcommand_from vsim' -l threads -x -d 'threads at work, at most'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l seed -x -d 'seed of all random choices'
 complete -c metapack -n '__fish_seen_subcommand_from vsim' -l help -s h -d 'this text'
 # options: end

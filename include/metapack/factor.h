@@ -54,7 +54,7 @@ typedef struct mpk_factor_info {
     double growth;      /**< max |D| / max |A|, both scaled */
     double min_pivot;   /**< smallest absolute eigenvalue of a nonzero block of D, scaled matrix */
     int32_t max_front;  /**< rows of the largest front, delayed columns included */
-    int32_t threads;    /**< at work */
+    int32_t threads;    /**< at work; may be fewer than options.threads */
     double time_s;
     mpk_rank rank;     /**< of A; methods on blocks: always 0, as their pivots say nothing of A */
     double rank_bound; /**< numerical, undecided: the least eta found for which (A + E) v = 0 with

@@ -37,9 +37,10 @@
  *             additions and multiplications.
  *  Threads    A context serves one thread at a time; threads with a context each may work at the
  *             same time, and may read the same problem, analysis or factor while nobody changes
- *             it. One call works with options.threads threads where its comment says so, else with
- *             the caller's alone. Results do not depend on the number of threads, unless an option
- *             says so (deterministic, schedule).
+ *             it. Where its comment says so a call works with options.threads threads, or fewer if
+ *             more would not help or there are fewer cores; else with the caller's alone. Results
+ *             do not depend on the number of threads, unless an option says so (deterministic,
+ *             schedule).
  *  Sources    Each method names its paper here or in the page of docs/ that its header names. */
 #include <metapack/types.h>   /* scalars s d c z, symmetry, memory, inertia, the names of handles */
 #include <metapack/status.h>  /* outcomes of calls: mpk_failed(status) */

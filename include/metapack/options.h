@@ -207,8 +207,9 @@ typedef struct mpk_options {
      *  and replace them by the largest entry: such a row is left as the scaling has it. From 0
      *  to 1. */
     double static_shift;
-    /** Threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process. From
-     *  0 to 1024 threads. */
+    /** Threads at work, at most; 0 (default): OMP_NUM_THREADS, else all cores given to the
+     *  process. No more are taken than there are cores, and the direct solver takes those that
+     *  save time: its bits do not depend on them. From 0 to 1024 threads. */
     int threads;
     /** Most steps of iterative refinement. From 0 to 1000 steps. Default 10. */
     int refine;

@@ -66,7 +66,7 @@ void mpk_context_destroy(mpk_context **ctx) {
     mpki_pool_destroy(&(*ctx)->pool);
     mpki_trace_stop(*ctx);
     mpk_allocator allocator = (*ctx)->allocator;
-    mpki_kept_release(*ctx);
+    mpki_kept_trim(*ctx, 0);
     mpki_lock_end(&(*ctx)->kept.lock);
     mpki_lock_end(&(*ctx)->lock);
     allocator.release(allocator.user, *ctx, sizeof **ctx);
@@ -77,11 +77,35 @@ const mpk_allocator *mpki_context_allocator(const mpk_context *ctx) {
     return &ctx->allocator;
 }
 
+int mpki_context_threads(mpk_context *ctx, int threads) {
+    if (ctx->cores == 0) ctx->cores = mpki_cores();
+    return threads < ctx->cores ? threads : ctx->cores;
+}
+
+void mpki_context_set_cores(mpk_context *ctx, int cores) {
+    ctx->cores = cores;
+    ctx->takes_all = cores > 0;
+}
+
+bool mpki_context_takes_all(const mpk_context *ctx) {
+    return ctx->takes_all;
+}
+
 mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity) {
-    if (ctx->pool && (mpki_pool_threads(ctx->pool) != threads || mpki_pool_is_lost(ctx->pool)))
+    threads = mpki_context_threads(ctx, threads);
+    if (ctx->pool && (mpki_pool_most(ctx->pool) < threads || mpki_pool_is_lost(ctx->pool)))
         mpki_pool_destroy(&ctx->pool);
     if (!ctx->pool) ctx->pool = mpki_pool_create(ctx, threads);
-    return ctx->pool && mpki_pool_reserve(ctx->pool, capacity) ? ctx->pool : NULL;
+    if (!ctx->pool || !mpki_pool_reserve(ctx->pool, capacity)) return NULL;
+    mpki_pool_set_team(ctx->pool, threads);
+    return ctx->pool;
+}
+
+double mpki_context_wake_s(mpk_context *ctx, int threads) {
+    if (ctx->wake_s > 0) return ctx->wake_s;
+    mpki_pool *pool = mpki_context_pool(ctx, threads, 1);
+    if (pool) ctx->wake_s = mpki_pool_wake_s(pool);
+    return ctx->wake_s;
 }
 
 /* ---- what its calls shall do ----------------------------------------------------------------- */

@@ -26,6 +26,9 @@ struct mpk_context {
     _Atomic double progress_fraction;     /* likewise */
     _Atomic bool cancelled;
     mpki_pool *pool; /* NULL until threads are first wanted */
+    int cores;       /* that threads may have; 0: not counted yet */
+    bool takes_all;  /* cores were set: threads are not asked whether they pay */
+    double wake_s;   /* what it takes to wake a thread; 0: not measured yet */
     void *device;    /* NULL until a device is first wanted */
     void (*device_close)(void *device);
     const void *engine; /* NULL: by options */
@@ -44,7 +47,4 @@ struct mpk_context {
 
 /** The caller's allocator; NULL: the C library. */
 mpk_allocator mpki_allocator_of(const mpk_allocator *given);
-/** Give back the freed blocks that wait for the next call. */
-void mpki_kept_release(mpk_context *ctx);
-
 #endif

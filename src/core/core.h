@@ -26,6 +26,15 @@ void mpki_release(mpk_context *ctx, void *ptr);
 #define MPKI_ZNEW(ctx, stage, count, type)                                                         \
     ((type *)mpki_calloc((ctx), (stage), (count), sizeof(type)))
 
+/** Of the freed blocks that wait for the next call give back the oldest, until at most so many bytes
+ *  are left. */
+void mpki_kept_trim(mpk_context *ctx, int64_t most);
+/** What is worth keeping beside a factor of so many bytes: a part of it, for the next factorization
+ *  asks for the same blocks, and what is little. */
+static inline int64_t mpki_kept_most(int64_t bytes) {
+    enum { PART = 16, LITTLE = 1 << 20 };
+    return bytes / PART > LITTLE ? bytes / PART : LITTLE;
+}
 /** Until it is called with limit 0, mpki_alloc refuses what would take the context beyond `limit`
  *  bytes; `held` bytes of what is in use now count towards them. One call at a time sets it. */
 void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit);
@@ -131,7 +140,9 @@ bool mpki_option_is_read(const mpk_option *option, const mpk_options *options, i
                          char *why, size_t size);
 /** Threads that a caller may ask for. */
 enum { MPKI_THREADS_MOST = 1024 };
-/** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else the affinity mask. */
+/** Cores that the process may use: its affinity mask. */
+int mpki_cores(void);
+/** Threads that options.threads = 0 means here: OMP_NUM_THREADS, else mpki_cores(). */
 int mpki_threads_default(void);
 
 /* ---- precisions ------------------------------------------------------------------------------ */

@@ -104,7 +104,10 @@ static const mpk_option table[] = {
      "largest "
      "entry: such a row is left as the scaling has it."},
     {WHOLE(threads, 0, MPKI_THREADS_MOST, 0), "threads", SPARSE | DENSE, 0, 0,
-     "threads at work; 0 (default): OMP_NUM_THREADS, else all cores given to the process", ""},
+     "threads at work, at most; 0 (default): OMP_NUM_THREADS, else all cores given to the process",
+     "No more are taken than there are cores, and the direct solver takes those that save time: "
+     "its "
+     "bits do not depend on them."},
     {WHOLE(model_threads, 1, 1024, 2), "threads", AUTO | LDLT, 0, 0,
      "choose the ordering for a machine with this many threads",
      "The threads at work do not change it: the same choice, and the same bits, for any number of "
@@ -462,6 +465,10 @@ int mpki_threads_default(void) {
         long asked = strtol(omp, NULL, 10);
         if (asked >= 1 && asked <= MPKI_THREADS_MOST) return (int)asked;
     }
+    return mpki_cores();
+}
+
+int mpki_cores(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set)) return 1;
     int cores = CPU_COUNT(&set);

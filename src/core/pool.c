@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pool of threads: a queue of tasks by priority, which may queue further tasks, and parallel
- * loops inside tasks. */
+ * loops inside tasks. A worker without work waits to be called: whoever has some calls one worker
+ * for a task, and as many as a loop has items. */
 #define _GNU_SOURCE
 #include "pool.h"
 
 #include "lock.h"
 
-enum { SPINS = 2000 }; /* about 20 microseconds of spinning before a worker blocks */
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SPINS = 64,       /* between two looks at the clock */
+    SLEEPERS_EACH = 2 /* that are woken for a loop; each of them wakes others if there is more */
+};
+static const double SPIN_S = 20e-6; /* a worker that waits spins so long, then it sleeps */
 
 typedef struct task {
     double priority;
@@ -22,28 +30,41 @@ typedef struct loop {
     int64_t count;
     _Atomic int64_t next, done;
     int helpers; /* under the lock: workers that hold a pointer to this loop */
+    int owner;
+    bool owner_waits; /* for the last of them */
     struct loop *link;
 } loop;
+
+/* A worker; all but `called` is under the lock. */
+typedef struct member {
+    mpki_pool *pool;
+    int worker;
+    pthread_t thread; /* not of worker 0, which is the caller */
+    pthread_cond_t wake;
+    bool waits;   /* for work */
+    bool asleep;  /* not spinning any more */
+    bool waking;  /* it slept when it was called, and has not answered yet */
+    double since; /* it is at work */
+    _Alignas(64) _Atomic bool called;
+} member;
 
 struct mpki_pool {
     mpk_context *ctx;
     int threads;
+    int team;       /* of them take part: workers 0 .. team-1 */
     int begun;      /* threads that the system started, besides the caller */
     unsigned forks; /* mpki_forks() where the threads were started: in a child there are none */
     mpki_lock lock;
-    pthread_cond_t wake;
-    _Atomic int64_t signals; /* changes whenever there may be new work */
-    int sleepers;
     task *heap;
     int64_t queued, capacity, order;
     int running;
     bool stop;
     loop *loops;
-    struct helper {
-        mpki_pool *pool;
-        int worker;
-        pthread_t thread;
-    } * helper; /* threads - 1 */
+    int waking, idle_count;
+    int *idle; /* workers of the team that wait, the last one to begin on top */
+    double busy_s;
+    mpki_pool_counts counts;
+    member *member; /* threads */
 };
 
 static inline void relax(void) {
@@ -56,9 +77,70 @@ bool mpki_pool_is_lost(const mpki_pool *pool) {
     return pool->forks != mpki_forks();
 }
 
-static void notify(mpki_pool *pool) { /* under the lock */
-    atomic_fetch_add_explicit(&pool->signals, 1, memory_order_release);
-    if (pool->sleepers && !mpki_pool_is_lost(pool)) pthread_cond_broadcast(&pool->wake);
+/* ---- calls, under the lock ------------------------------------------------------------------- */
+
+static void call(mpki_pool *pool, member *m) {
+    if (mpki_pool_is_lost(pool)) return;
+    m->waits = false;
+    atomic_store_explicit(&m->called, true, memory_order_release);
+    if (!m->asleep) return;
+    m->asleep = false;
+    m->waking = true;
+    pool->waking++;
+    pool->counts.wakes++;
+    pthread_cond_signal(&m->wake);
+}
+
+/* At most `most` of those who wait, first those who spin. */
+static void call_some(mpki_pool *pool, int64_t most) {
+    int asleep = 0;
+    while (most-- > 0 && pool->idle_count > 0) {
+        member *m = &pool->member[pool->idle[pool->idle_count - 1]];
+        if (m->asleep && asleep++ == SLEEPERS_EACH) break;
+        pool->idle_count--;
+        call(pool, m);
+    }
+}
+
+/* The run ends: worker 0 alone has to know. */
+static void call_first(mpki_pool *pool) {
+    for (int k = 0; k < pool->idle_count; k++)
+        if (pool->idle[k] == 0) {
+            memmove(pool->idle + k, pool->idle + k + 1,
+                    (size_t)(--pool->idle_count - k) * sizeof *pool->idle);
+            call(pool, &pool->member[0]);
+            return;
+        }
+}
+
+/* Until somebody calls: spin a while, then sleep. The lock is held before and after. */
+static void wait_for_call(mpki_pool *pool, member *m) {
+    const double begin = mpki_now_s();
+    mpki_lock_give(&pool->lock);
+    while (!atomic_load_explicit(&m->called, memory_order_acquire)) {
+        for (int k = 0; k < SPINS && !atomic_load_explicit(&m->called, memory_order_relaxed); k++)
+            relax();
+        if (mpki_now_s() - begin > SPIN_S) break;
+    }
+    mpki_lock_take(&pool->lock);
+    m->asleep = !atomic_load(&m->called);
+    while (!atomic_load(&m->called)) pthread_cond_wait(&m->wake, &pool->lock.mutex);
+    atomic_store(&m->called, false);
+}
+
+/* The same for any work; true: the worker slept, and there may be more work than for itself. */
+static bool wait_for_work(mpki_pool *pool, member *m) {
+    const double begin = mpki_now_s();
+    if (m->worker > 0) pool->busy_s += begin - m->since;
+    m->waits = true;
+    if (m->worker < pool->team) pool->idle[pool->idle_count++] = m->worker;
+    wait_for_call(pool, m);
+    const bool slept = m->waking;
+    pool->waking -= slept;
+    m->waking = false;
+    m->since = mpki_now_s();
+    if (m->worker == 0) pool->busy_s -= m->since - begin;
+    return slept;
 }
 
 static bool before(const task *a, const task *b) {
@@ -86,25 +168,6 @@ static task heap_pop(mpki_pool *pool) {
     return top;
 }
 
-/* Spin a while, then block, until `signals` differs from `seen`. The lock is held before and
- * after. */
-static void wait_for_news(mpki_pool *pool, int64_t seen) {
-    mpki_lock_give(&pool->lock);
-    for (int k = 0; k < SPINS; k++) {
-        if (atomic_load_explicit(&pool->signals, memory_order_acquire) != seen) {
-            mpki_lock_take(&pool->lock);
-            return;
-        }
-        relax();
-    }
-    mpki_lock_take(&pool->lock);
-    while (atomic_load(&pool->signals) == seen) {
-        pool->sleepers++;
-        pthread_cond_wait(&pool->wake, &pool->lock.mutex);
-        pool->sleepers--;
-    }
-}
-
 static void run_items(mpki_pool *pool, loop *l, int worker) {
     int64_t finished = 0;
     for (int64_t k; (k = atomic_fetch_add(&l->next, 1)) < l->count; finished++)
@@ -118,65 +181,97 @@ static loop *loop_with_work(mpki_pool *pool) {
     return NULL;
 }
 
+static int64_t work_left(const mpki_pool *pool) {
+    int64_t left = pool->queued;
+    for (const loop *l = pool->loops; l; l = l->link) {
+        const int64_t next = atomic_load(&l->next);
+        if (next < l->count) left += l->count - next;
+    }
+    return left;
+}
+
+static void help(mpki_pool *pool, int worker, loop *l) {
+    l->helpers++;
+    mpki_lock_give(&pool->lock);
+    run_items(pool, l, worker);
+    mpki_lock_take(&pool->lock);
+    if (--l->helpers == 0 && l->owner_waits) call(pool, &pool->member[l->owner]);
+}
+
 /* The caller (worker 0) leaves when nothing is queued or running; a helper when the pool ends. */
 static void work(mpki_pool *pool, int worker) {
+    member *m = &pool->member[worker];
+    bool slept = false;
     mpki_lock_take(&pool->lock);
+    m->since = mpki_now_s();
     for (;;) {
-        int64_t seen = atomic_load(&pool->signals);
+        const bool takes = worker < pool->team;
         loop *l;
-        if (pool->queued > 0) {
+        if (takes && pool->queued > 0) {
             task t = heap_pop(pool);
             pool->running++;
+            if (slept) call_some(pool, work_left(pool) - pool->waking);
             mpki_lock_give(&pool->lock);
             t.fn(pool, worker, t.arg, t.item);
             mpki_lock_take(&pool->lock);
-            pool->running--;
-            if (pool->running == 0 && pool->queued == 0) notify(pool);
+            if (--pool->running == 0 && pool->queued == 0) call_first(pool);
+            slept = false;
         } else if (worker == 0 && pool->running == 0) {
             break;
-        } else if ((l = loop_with_work(pool))) {
-            l->helpers++;
-            mpki_lock_give(&pool->lock);
-            run_items(pool, l, worker);
-            mpki_lock_take(&pool->lock);
-            l->helpers--;
-            notify(pool);
+        } else if (takes && (l = loop_with_work(pool))) {
+            if (slept) call_some(pool, work_left(pool) - 1 - pool->waking);
+            help(pool, worker, l);
+            slept = false;
         } else if (pool->stop) {
             break;
         } else {
-            wait_for_news(pool, seen);
+            slept = wait_for_work(pool, m);
         }
     }
     mpki_lock_give(&pool->lock);
 }
 
 static void *thread_main(void *arg) {
-    struct helper *h = arg;
-    work(h->pool, h->worker);
+    member *m = arg;
+    work(m->pool, m->worker);
     return NULL;
+}
+
+static bool begin_members(mpki_pool *pool) {
+    int made = 0;
+    for (; made < pool->threads; made++) {
+        member *m = &pool->member[made];
+        m->pool = pool;
+        m->worker = made;
+        if (pthread_cond_init(&m->wake, NULL)) break;
+    }
+    if (made == pool->threads) return true;
+    while (made > 0) pthread_cond_destroy(&pool->member[--made].wake);
+    return false;
 }
 
 mpki_pool *mpki_pool_create(mpk_context *ctx, int threads) {
     mpki_pool *pool = MPKI_ZNEW(ctx, "threads", 1, mpki_pool);
-    struct helper *helper = MPKI_ZNEW(ctx, "threads", threads, struct helper);
-    if (!pool || !helper || !mpki_lock_init(&pool->lock)) goto failed;
-    if (pthread_cond_init(&pool->wake, NULL)) {
+    member *members = MPKI_ZNEW(ctx, "threads", threads, member);
+    int *idle = MPKI_NEW(ctx, "threads", threads, int);
+    if (!pool || !members || !idle || !mpki_lock_init(&pool->lock)) goto failed;
+    pool->ctx = ctx;
+    pool->forks = mpki_forks();
+    pool->threads = pool->team = threads;
+    pool->member = members;
+    pool->idle = idle;
+    if (!begin_members(pool)) {
         mpki_lock_end(&pool->lock);
         goto failed;
     }
-    pool->ctx = ctx;
-    pool->forks = mpki_forks();
-    pool->threads = threads;
-    pool->helper = helper;
     for (; pool->begun < threads - 1; pool->begun++) {
-        struct helper *h = &helper[pool->begun];
-        h->pool = pool;
-        h->worker = pool->begun + 1;
-        if (pthread_create(&h->thread, NULL, thread_main, h)) break;
+        member *m = &members[pool->begun + 1];
+        if (pthread_create(&m->thread, NULL, thread_main, m)) break;
     }
     return pool;
 failed:
-    mpki_release(ctx, helper);
+    mpki_release(ctx, idle);
+    mpki_release(ctx, members);
     mpki_release(ctx, pool);
     if (!mpk_failed(mpki_failed(ctx))) mpki_error(ctx, MPK_ERR_MEMORY, "threads", -1, "no mutex");
     return NULL;
@@ -188,16 +283,45 @@ void mpki_pool_destroy(mpki_pool **handle) {
     if (!mpki_pool_is_lost(pool)) {
         mpki_lock_take(&pool->lock);
         pool->stop = true;
-        notify(pool);
+        for (int k = 1; k < pool->threads; k++)
+            if (pool->member[k].waits) call(pool, &pool->member[k]);
         mpki_lock_give(&pool->lock);
-        for (int k = 0; k < pool->begun; k++) pthread_join(pool->helper[k].thread, NULL);
-        pthread_cond_destroy(&pool->wake);
+        for (int k = 1; k <= pool->begun; k++) pthread_join(pool->member[k].thread, NULL);
+        for (int k = 0; k < pool->threads; k++) pthread_cond_destroy(&pool->member[k].wake);
         mpki_lock_end(&pool->lock);
     } /* else there is none to join; a condition with waiters that are gone is never destroyed */
     mpki_release(pool->ctx, pool->heap);
-    mpki_release(pool->ctx, pool->helper);
+    mpki_release(pool->ctx, pool->idle);
+    mpki_release(pool->ctx, pool->member);
     mpki_release(pool->ctx, pool);
     *handle = NULL;
+}
+
+int mpki_pool_set_team(mpki_pool *pool, int team) {
+    if (!pool) return 1;
+    mpki_lock_take(&pool->lock);
+    const int before = pool->team;
+    if (team > pool->threads) team = pool->threads;
+    if (team != before) {
+        pool->team = team;
+        pool->idle_count = 0;
+        for (int k = team - 1; k > 0; k--)
+            if (pool->member[k].waits) pool->idle[pool->idle_count++] = k;
+    }
+    mpki_lock_give(&pool->lock);
+    return before;
+}
+
+int mpki_pool_most(const mpki_pool *pool) {
+    return pool->threads;
+}
+
+mpki_pool_counts mpki_pool_count(mpki_pool *pool) {
+    mpki_lock_take(&pool->lock);
+    mpki_pool_counts counts = pool->counts;
+    counts.busy_s = pool->busy_s;
+    mpki_lock_give(&pool->lock);
+    return counts;
 }
 
 bool mpki_pool_reserve(mpki_pool *pool, int64_t capacity) {
@@ -214,7 +338,8 @@ bool mpki_pool_reserve(mpki_pool *pool, int64_t capacity) {
 void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg, int64_t item) {
     mpki_lock_take(&pool->lock);
     heap_push(pool, (task){priority, pool->order++, fn, arg, item});
-    notify(pool);
+    pool->counts.pushes++;
+    call_some(pool, 1);
     mpki_lock_give(&pool->lock);
 }
 
@@ -223,27 +348,63 @@ void mpki_pool_run(mpki_pool *pool) {
 }
 
 void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg) {
-    if (!pool || pool->threads == 1 || count <= 1 || mpki_pool_is_lost(pool)) {
+    if (!pool || pool->team == 1 || count <= 1 || mpki_pool_is_lost(pool)) {
         for (int64_t k = 0; k < count; k++) fn(pool, worker, arg, k);
         return;
     }
-    loop l = {.fn = fn, .arg = arg, .count = count};
+    loop l = {.fn = fn, .arg = arg, .count = count, .owner = worker};
     mpki_lock_take(&pool->lock);
     l.link = pool->loops;
     pool->loops = &l;
-    notify(pool);
+    pool->counts.loops++;
+    call_some(pool, count - 1);
     mpki_lock_give(&pool->lock);
     run_items(pool, &l, worker);
     mpki_lock_take(&pool->lock);
     loop **at = &pool->loops;
     while (*at != &l) at = &(*at)->link;
     *at = l.link; /* no helper can join any more; wait for those at work */
-    for (;;) {
-        int64_t seen = atomic_load(&pool->signals);
-        if (l.helpers == 0) break;
-        wait_for_news(pool, seen);
+    if (l.helpers > 0) {
+        const double begin = mpki_now_s();
+        l.owner_waits = true;
+        wait_for_call(pool, &pool->member[worker]);
+        pool->busy_s -= mpki_now_s() - begin;
+        pool->waking -= pool->member[worker].waking;
+        pool->member[worker].waking = false;
     }
     mpki_lock_give(&pool->lock);
+}
+
+/* ---- what waking a worker costs -------------------------------------------------------------- */
+
+static void answer(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker, (void)item;
+    atomic_store((_Atomic bool *)arg, true);
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double mpki_pool_wake_s(mpki_pool *pool) {
+    enum { TIMES = 7 };
+    static const double LEAST = 1e-6, MOST = 200e-6, ALL = 1e-3;
+    double took[TIMES];
+    int count = 0;
+    for (double start = mpki_now_s(); count < TIMES && mpki_now_s() - start < ALL; count++) {
+        _Atomic bool answered = false;
+        const double rest = mpki_now_s();
+        while (mpki_now_s() - rest < 1.5 * SPIN_S) relax(); /* all sleep now */
+        const double begin = mpki_now_s();
+        mpki_pool_push(pool, 0, answer, &answered, 0);
+        while (!atomic_load(&answered) && mpki_now_s() - begin < MOST) relax();
+        took[count] = mpki_now_s() - begin;
+        mpki_pool_run(pool);
+    }
+    qsort(took, (size_t)count, sizeof *took, by_size);
+    const double middle = count ? took[count / 2] : MOST;
+    return middle < LEAST ? LEAST : middle > MOST ? MOST : middle;
 }
 
 enum { SHARES = 64, LINE = 64 };
@@ -288,5 +449,5 @@ void mpki_pool_for_near(mpki_pool *pool, int worker, int64_t count, mpki_task_fn
 }
 
 int mpki_pool_threads(const mpki_pool *pool) {
-    return pool ? pool->threads : 1;
+    return pool ? pool->team : 1;
 }

@@ -142,16 +142,12 @@ static void test_pivoted(void **state) {
 #define BY_ROWS_OF(n) .size = n, .pack = 1, .is_complex = true
     variant list[] = {
         {.kernel = "llt", IN_LANES_OF(3), .hermitian = true},
-        {.kernel = "llt_complete", BY_ROWS_OF(4), .hermitian = true},
         {.kernel = "ldlt", IN_LANES_OF(4)},
         {.kernel = "ldlt", BY_ROWS_OF(5), .hermitian = true, .single = true},
         {.kernel = "ldlt_partial", IN_LANES_OF(4), .hermitian = true},
         {.kernel = "ldlt_partial", BY_ROWS_OF(5)},
-        {.kernel = "ldlt_rook", BY_ROWS_OF(4), .hermitian = true},
-        {.kernel = "ldlt_complete", IN_LANES_OF(3)},
         {.kernel = "ldlt_complete", BY_ROWS_OF(4), .hermitian = true},
         {.kernel = "ldu_partial", IN_LANES_OF(4)},
-        {.kernel = "ldu_rook", BY_ROWS_OF(3), .single = true},
         {.kernel = "ldu_complete", BY_ROWS_OF(4)},
     };
     check_backends(list, sizeof list / sizeof *list);

@@ -199,7 +199,7 @@ static void devices(void **state) {
     RUN(&o, NULL, "devices", "--json");
     assert_code(&o, 0);
     assert_has(o.out, "{\"devices\": [{\"device\": \"cuda:0\", \"name\": \"host\"");
-#if !TEST_SANITIZED /* under sanitizers the module has batches alone */
+#if !TEST_SANITIZED /* the module is not instrumented */
     /* the ladder of auto, all of it there; one iteration is too few for its first step */
     RUN(&o, NULL, "solve", "--generate", "nlpkkt 3", "--method", "auto", "--no-direct", "--device",
         "cuda", "--tolerance", "1e-12", "--max-iterations", "1", "--json");

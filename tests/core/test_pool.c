@@ -32,6 +32,7 @@ static void test_tree_of_tasks(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 100);
     for (int threads = 1; threads <= 5; threads++)
         for (int run = 0; run < 50; run++) {
             count c = {.depth = 6};
@@ -70,6 +71,7 @@ static void test_near(void **unused) {
     static const int counts[] = {0, 1, 2, 5, 64, NEAR};
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 100);
     for (int threads = 1; threads <= 67; threads += threads == 5 ? 62 : 1) /* more than shares */
         for (int q = 0; q < 6; q++) {
             near c = {.count = counts[q], .hold = threads == 3};
@@ -119,6 +121,7 @@ static void test_allocation(void **unused) {
         mpk_allocator allocator = {failing_alloc, failing_release, &f};
         mpk_context *ctx = NULL;
         assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+        mpki_context_set_cores(ctx, 2);
         succeeded = mpki_context_pool(ctx, 2, 10) != NULL;
         if (!succeeded) assert_int_equal(mpk_last_error(ctx, NULL, NULL, NULL), MPK_ERR_MEMORY);
         mpk_context_destroy(&ctx);
@@ -127,10 +130,106 @@ static void test_allocation(void **unused) {
     assert_true(succeeded);
 }
 
+/* No more threads than cores, whatever is asked for. */
+static void test_cores(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const int cores = mpki_cores();
+    assert_int_equal(mpki_context_threads(ctx, 1), 1);
+    assert_int_equal(mpki_context_threads(ctx, cores + 5), cores);
+    assert_int_equal(mpki_pool_threads(mpki_context_pool(ctx, cores + 5, 4)), cores);
+    assert_false(mpki_context_takes_all(ctx));
+    mpki_context_set_cores(ctx, cores + 2);
+    assert_true(mpki_context_takes_all(ctx));
+    assert_int_equal(mpki_pool_threads(mpki_context_pool(ctx, cores + 5, 4)), cores + 2);
+    mpk_context_destroy(&ctx);
+}
+
+/* A part of the workers works; the others do not take anything. */
+static void team_item(mpki_pool *pool, int worker, void *arg, int64_t k) {
+    count *c = arg;
+    (void)k;
+    if (worker > c->worst_worker) c->worst_worker = worker;
+    if (c->depth-- > 0) mpki_pool_push(pool, 0, team_item, c, 0);
+}
+
+static void test_team(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 100);
+    mpki_pool *pool = mpki_context_pool(ctx, 9, 256);
+    for (int team = 1; team <= 9; team += 2)
+        for (int run = 0; run < 20; run++) {
+            count c = {.depth = 6};
+            assert_int_equal(mpki_pool_set_team(pool, team), 9);
+            assert_int_equal(mpki_pool_threads(pool), team);
+            mpki_pool_push(pool, 0, branch, &c, 0); /* whose items look at their workers */
+            mpki_pool_run(pool);
+            assert_int_equal(c.items, 64 * (49 * 50 / 2));
+            count chain = {.depth = 100};
+            mpki_pool_push(pool, 0, team_item, &chain, 0);
+            mpki_pool_run(pool);
+            assert_true(chain.worst_worker < team);
+            assert_int_equal(mpki_pool_set_team(pool, 9), team);
+        }
+    assert_ptr_equal(mpki_context_pool(ctx, 3, 256), pool); /* a smaller team of the same */
+    assert_int_equal(mpki_pool_threads(pool), 3);
+    assert_int_equal(mpki_pool_most(pool), 9);
+    mpk_context_destroy(&ctx);
+}
+
+static void sleep_a_while(void) {
+    for (const double begin = mpki_now_s(); mpki_now_s() - begin < 0.02;) {}
+}
+
+/* Who has work calls as many as it is for, not all that sleep. */
+static void test_wakes(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 100);
+    mpki_pool *pool = mpki_context_pool(ctx, 16, 256);
+    sleep_a_while();
+    mpki_pool_counts before = mpki_pool_count(pool);
+    for (int k = 0; k < 10; k++) {
+        count chain = {.depth = 0};
+        mpki_pool_push(pool, 0, team_item, &chain, 0);
+        mpki_pool_run(pool);
+        sleep_a_while();
+    }
+    mpki_pool_counts after = mpki_pool_count(pool);
+    assert_int_equal(after.pushes - before.pushes, 10);
+    assert_true(after.wakes - before.wakes <= 20); /* one for each, and the caller if it slept */
+    count c = {0};
+    before = after;
+    mpki_pool_for(pool, 0, 3, item, &c);
+    sleep_a_while();
+    after = mpki_pool_count(pool);
+    assert_int_equal(after.loops - before.loops, 1);
+    assert_true(after.wakes - before.wakes <= 3); /* two others, and the caller */
+    mpk_context_destroy(&ctx);
+}
+
+/* What waking takes is found once, and is a time. */
+static void test_wake_time(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 2);
+    const double wake = mpki_context_wake_s(ctx, 2);
+    assert_true(wake >= 1e-6 && wake <= 200e-6);
+    assert_true(mpki_context_wake_s(ctx, 2) == wake);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tree_of_tasks),
-                                       cmocka_unit_test(test_near), cmocka_unit_test(test_priority),
-                                       cmocka_unit_test(test_without_pool),
-                                       cmocka_unit_test(test_allocation)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tree_of_tasks), cmocka_unit_test(test_near),
+        cmocka_unit_test(test_priority),      cmocka_unit_test(test_without_pool),
+        cmocka_unit_test(test_cores),         cmocka_unit_test(test_team),
+        cmocka_unit_test(test_wakes),         cmocka_unit_test(test_wake_time),
+        cmocka_unit_test(test_allocation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

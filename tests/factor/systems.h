@@ -3,6 +3,7 @@
 #define TESTS_FACTOR_SYSTEMS_H
 /** Direct factors, each with a context, a problem and an analysis of its own. */
 #include "core/core.h"
+#include "core/pool.h"
 #include "support.h"
 
 /* A factor and all that it hangs on. */
@@ -28,6 +29,7 @@ static inline void factorize(system_of *s) {
 static inline system_of of_dense(const dense *m, mpk_options o) {
     system_of s = {.o = o};
     assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
+    mpki_context_set_cores(s.ctx, 64);
     s.problem = dense_problem(s.ctx, m, 0);
     factorize(&s);
     return s;
@@ -36,6 +38,7 @@ static inline system_of of_dense(const dense *m, mpk_options o) {
 static inline system_of of_spec(const char *spec, mpk_options o) {
     system_of s = {.o = o};
     assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
+    mpki_context_set_cores(s.ctx, 64);
     assert_int_equal(mpk_problem_generate(s.ctx, spec, 7, &s.problem), MPK_OK);
     factorize(&s);
     return s;

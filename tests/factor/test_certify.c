@@ -27,6 +27,7 @@ static made make(mpk_problem *problem, mpk_context *ctx, const mpk_options *o) {
 static mpk_context *context(void) {
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 64);
     return ctx;
 }
 

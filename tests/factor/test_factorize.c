@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include "analysis/analysis.h"
+#include "core/pool.h"
 #include "factor/factor.h"
 
 static mpk_context *context(void) {
@@ -191,6 +192,7 @@ static void test_singular(void **unused) {
 static void test_deterministic(void **unused) {
     (void)unused;
     mpk_context *ctx = context();
+    mpki_context_set_cores(ctx, 3);
     mpk_problem *problem = NULL;
     assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 20", 3, &problem), MPK_OK);
     mpk_problem_view view;
@@ -388,6 +390,7 @@ static void test_allocation(void **unused) {
             mpk_context *ctx = NULL;
             mpk_allocator allocator = {failing_alloc, failing_release, &f};
             assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+            mpki_context_set_cores(ctx, threads);
             mpk_problem *problem = dense_problem(ctx, &m, 0);
             mpk_problem_view view;
             mpk_problem_view_get(problem, &view);

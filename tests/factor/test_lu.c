@@ -3,6 +3,7 @@
  * pivoting: solutions with A and its transposes, the rank, the determinant, whatever the threads. */
 #include "support.h"
 
+#include "core/pool.h"
 #include "factor/factor.h"
 #include <metapack/selected.h>
 
@@ -597,6 +598,7 @@ int main(void) {
         cmocka_unit_test(memory_runs_out),
     };
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 64);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     mpk_context_destroy(&ctx);
     return failed;

@@ -355,6 +355,7 @@ static void test_other_context(void **state) {
     dense m = family_matrix(BANDED, 30, MPK_D, MPK_SYMMETRIC);
     system_of s = of_dense(&m, options_of(1));
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 64);
     refused(&s, MPK_SELECT_DIAGONAL, out, sizeof out, MPK_OK);
     assert_int_equal(
         mpk_selected_inverse(ctx, s.fac, MPK_SELECT_DIAGONAL, other, sizeof other, NULL, NULL),

@@ -4,6 +4,8 @@
 #include "../sanitized.h"
 #include "support.h"
 
+#include "core/pool.h"
+
 typedef struct solved {
     mpk_context *ctx;
     dense m;
@@ -17,6 +19,7 @@ typedef struct solved {
 static solved start(dense m, const mpk_options *options) {
     solved s = {.m = m};
     assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
+    mpki_context_set_cores(s.ctx, 64);
     s.problem = dense_problem(s.ctx, &m, 0);
     assert_non_null(s.problem);
     mpk_problem_view_get(s.problem, &s.view);

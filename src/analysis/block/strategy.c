@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* strategy = auto: block the matrix, or patches of a large one, by BR and by RBR, and take the one
  * whose pattern with fill has room for fewer entries. */
+#include "../../core/ascending.h"
 #include "../../core/pool.h"
 #include "grouping.h"
 
@@ -81,11 +82,6 @@ static int32_t grow_patches(const mpki_graph *g, int32_t wanted, int32_t *number
     return taken;
 }
 
-static int compare(const void *a, const void *b) {
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The graph of the patches' vertices, in the numbering of the whole. */
 static mpk_status take_sample(mpk_context *ctx, const mpki_graph *g, mpki_graph *sample) {
     int32_t n = g->n, wanted = (int32_t)(SAMPLE * n), kept = 0;
@@ -96,7 +92,7 @@ static mpk_status take_sample(mpk_context *ctx, const mpki_graph *g, mpki_graph 
     *sample = (mpki_graph){0};
     if (mpk_failed(status)) goto done;
     kept = grow_patches(g, wanted, number, list);
-    qsort(list, (size_t)kept, sizeof *list, compare);
+    qsort(list, (size_t)kept, sizeof *list, mpki_ascending);
     for (int32_t k = 0; k < kept; k++) number[list[k]] = k;
     int64_t edges = 0;
     for (int32_t k = 0; k < kept; k++)

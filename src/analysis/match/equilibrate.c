@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
 
 /* Threads share the columns; each has maxima of its own, and the largest of these does not depend
  * on how many there are. More of them would spend their time on these. */
-enum { PARTS = 4, WORTH_A_THREAD = 1000000, MERGED = 1 << 16 };
+enum { PARTS = 8, WORTH_A_THREAD = 1000000, MERGED = 1 << 14 };
 
 typedef struct searching {
     int32_t n;
@@ -45,6 +45,8 @@ typedef struct searching {
     int parts;
     int32_t cut[PARTS + 1];
     double *largest; /* parts x n */
+    double *rescaled;
+    _Atomic bool even, now_near; /* of all rows: their largest entries; their scales */
 } searching;
 
 static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
@@ -59,12 +61,27 @@ static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
 
 static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
-    const searching *s = arg;
+    searching *s = arg;
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
+    bool even = true;
     for (int p = 1; p < s->parts; p++)
         for (int64_t i = begin; i < end; i++)
             if (s->largest[p * (int64_t)s->n + i] > s->largest[i])
                 s->largest[i] = s->largest[p * (int64_t)s->n + i];
+    for (int64_t i = begin; i < end; i++) even &= mpki_even(s->largest[i]);
+    if (!even) atomic_store(&s->even, false);
+}
+
+static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
+    (void)pool, (void)worker;
+    searching *s = arg;
+    const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
+    bool near = true;
+    for (int64_t i = begin; i < end; i++) {
+        if (s->largest[i] > 0) s->rescaled[i] = mpki_rescaled(s->rescaled[i], s->largest[i]);
+        near &= mpki_scale_near(s->rescaled[i]);
+    }
+    if (!near) atomic_store(&s->now_near, false);
 }
 
 /* Columns in parts of about as many entries. */
@@ -78,33 +95,37 @@ static void cut_columns(searching *s) {
 
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const double *absval, int sweeps, int threads, double *scale) {
-    searching s = {n, ap, ai, absval, scale, false, 1, {0}, NULL};
+    searching s = {.n = n,
+                   .ap = ap,
+                   .ai = ai,
+                   .absval = absval,
+                   .scale = scale,
+                   .rescaled = scale,
+                   .parts = 1};
     mpki_pool *pool = NULL;
     if (threads > 1 && n > 0 && ap[n] >= WORTH_A_THREAD) {
         pool = mpki_context_pool(ctx, threads, 1);
         if (!pool) return mpki_failed(ctx);
-        s.parts = threads < PARTS ? threads : PARTS;
+        s.parts = mpki_pool_threads(pool) < PARTS ? mpki_pool_threads(pool) : PARTS;
     }
     cut_columns(&s);
     double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", s.parts * (int64_t)n, double);
     if (!largest) return mpki_failed(ctx);
-    bool near = mpki_scales_near(n, scale);
+    s.near = mpki_scales_near(n, scale);
+    const int64_t items = ((int64_t)n + MERGED - 1) / MERGED;
     for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
-        bool all_even = true, all_near = true;
         if (mpki_stop_wanted(ctx, "analyse")) {
             mpki_release(ctx, largest);
             return mpki_stopped(ctx, "equilibrate");
         }
-        s.near = near;
+        atomic_store(&s.even, true);
+        atomic_store(&s.now_near, true);
         mpki_pool_for(pool, 0, s.parts, search_item, &s);
-        if (s.parts > 1) mpki_pool_for(pool, 0, (n + MERGED - 1) / MERGED, merge_item, &s);
-        for (int32_t i = 0; i < n; i++) all_even &= mpki_even(largest[i]);
+        mpki_pool_for(pool, 0, items, merge_item, &s);
+        const bool all_even = atomic_load(&s.even);
         if (sweep >= sweeps && all_even) break;
-        for (int32_t i = 0; i < n; i++) {
-            if (largest[i] > 0) scale[i] = mpki_rescaled(scale[i], largest[i]);
-            all_near &= mpki_scale_near(scale[i]);
-        }
-        near = all_near;
+        mpki_pool_for(pool, 0, items, rescale_item, &s);
+        s.near = atomic_load(&s.now_near);
         /* where the largest entries were even they are so after a sweep: sqrt(m_i / m_j) or more */
         if (sweep + 1 >= sweeps && all_even) break;
     }

@@ -40,6 +40,7 @@ typedef struct mpki_numeric_result {
     int32_t max_front;
     bool runaway;   /* it cost more than `stop` allows and was given up: there are no numbers */
     int64_t broken; /* zero pivots with entries in the outer rows: there is no Schur complement */
+    int threads;    /* at work; 0: as many as were asked for */
 } mpki_numeric_result;
 
 /** A pivot whose smaller eigenvalue is in doubt: it may be nothing but rounding. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Approximate inverses by frames: patterns of blocks, and what is applied. */
 #include "inverse_frames.h"
+#include "core/ascending.h"
 #include "engines/interface/largest.h"
 #include "sweeps.h"
 #include "tuning.h"
@@ -84,11 +85,6 @@ static mpk_status graph_of_factor(making *k) {
     return MPK_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The frames that A joins, by columns of A. */
 static mpk_status graph_of_matrix(making *k) {
     const mpki_stages *s = k->bf->stages;
@@ -117,7 +113,7 @@ static mpk_status graph_of_matrix(making *k) {
                     k->graph.index[count++] = to;
                 }
             qsort(k->graph.index + k->graph.ptr[p], (size_t)(count - k->graph.ptr[p]),
-                  sizeof *k->graph.index, ascending);
+                  sizeof *k->graph.index, mpki_ascending);
             k->graph.ptr[p + 1] = count;
         }
     }

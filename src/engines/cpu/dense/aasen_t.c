@@ -6,6 +6,7 @@
  * 1997); T, a band of half width nb, is factored by band_t.c. We depart from the papers in two
  * points: T(J,J) is formed without the symmetrising half of Y, its lower triangle counts; and the
  * pivots' exchanges reach the panel's other columns in one pass over each column. */
+#include "core/ascending.h"
 #include "engines/cpu/isa/cpu.h"
 #include "band.h"
 
@@ -337,10 +338,6 @@ static void put_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     }
 }
 
-static int ascending(const void *a, const void *b) {
-    return *(const int32_t *)a - *(const int32_t *)b;
-}
-
 static int32_t place_of(const int32_t *moved, int32_t count, int32_t index) {
     int32_t low = 0;
     for (int32_t high = count; high - low > 1;) {
@@ -357,7 +354,7 @@ static void interchange(aasen *q) {
     for (int32_t k = 0; k < pivots; k++)
         if (q->swaps[k] != k)
             moved[given++] = (int32_t)r0 + k, moved[given++] = (int32_t)r0 + q->swaps[k];
-    qsort(moved, (size_t)given, sizeof *moved, ascending);
+    qsort(moved, (size_t)given, sizeof *moved, mpki_ascending);
     for (int32_t x = 0; x < given; x++)
         if (count == 0 || moved[x] != moved[count - 1]) moved[count++] = moved[x];
     for (int32_t x = 0; x < count; x++) from[x] = x;

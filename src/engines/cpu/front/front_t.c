@@ -131,6 +131,7 @@ typedef struct below {
     int32_t b, np;
     const int32_t *perm;
     const T *packed;
+    int64_t step;
     _Atomic int good; /* leading columns that pass */
 } below;
 
@@ -152,7 +153,7 @@ static void below_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     (void)worker;
     below *s = arg;
-    int64_t r0 = s->p + s->b + item * ROWS_PER_ITEM, r1 = r0 + ROWS_PER_ITEM;
+    int64_t r0 = s->p + s->b + item * s->step, r1 = r0 + s->step;
     below_rows(s, r0, r1 < s->f->nrows ? r1 : s->f->nrows);
 }
 
@@ -275,9 +276,10 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         if (f->nrows > p + b) {
             if (np > 0)
                 rules->k->pack(b, np, at(f, p, p), ld(f, p), NULL, rules->hermitian, work->packed2);
-            below s = {f, rules, p, b, np, perm, work->packed2, np};
-            int64_t items = (f->nrows - p - b + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM;
-            if (!pool || items < 4)
+            const int64_t rows = f->nrows - p - b;
+            below s = {f, rules, p, b, np, perm, work->packed2, FN(rank_item_rows)(rows, pool), np};
+            const int64_t items = (rows + s.step - 1) / s.step;
+            if (!pool || items < 2)
                 below_rows(&s, p + b, f->nrows);
             else
                 mpki_pool_for(pool, worker, items, below_item, &s);

@@ -6,7 +6,9 @@
  *  the bits do not depend on the threads. */
 #include "front.h"
 
-enum { ROWS_PER_ITEM = 192 }; /* of a parallel loop: a multiple of every register tile */
+/* Rows of a parallel loop's item, multiples of every register tile: in flat fronts, and the least
+ * elsewhere. */
+enum { ROWS_PER_ITEM = 192, STRIP = 96 };
 
 static inline T *at(const FN(front) * f, int64_t i, int64_t j) {
     return FN(front_at)(f, i, j);
@@ -35,7 +37,7 @@ typedef struct FN(rank) {
  *  packed [out] work of one worker: the right operand of a step */
 void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1);
 
-/** Rows of an item: two items for each worker, unless that leaves too few rows to pack for. */
+/** Rows of an item: three items for each worker, unless that leaves too few rows to pack for. */
 int64_t FN(rank_item_rows)(int64_t rows, mpki_pool *pool);
 
 /** The update of a flat front, whose work space holds all of the right operand: that is packed

@@ -103,10 +103,15 @@ void FN(rank_packed_item)(mpki_pool *pool, int worker, void *arg, int64_t item) 
     packed_rows(u, u->row0 + item_row(rows, pool, item), u->row0 + item_row(rows, pool, item + 1));
 }
 
+/* Rows in `items` items of whole strips. */
+static int64_t item_rows(int64_t rows, int64_t items) {
+    enum { MOST = 16 };
+    const int64_t strips = (rows + STRIP - 1) / STRIP, each = (strips + items - 1) / items;
+    return STRIP * (each < 1 ? 1 : each > MOST ? MOST : each);
+}
+
 int64_t FN(rank_item_rows)(int64_t rows, mpki_pool *pool) {
-    int64_t parts = (rows + ROWS_PER_ITEM - 1) / ROWS_PER_ITEM,
-            each = (parts + 1) / (2 * mpki_pool_threads(pool));
-    return ROWS_PER_ITEM * (each < 2 ? 2 : each > 8 ? 8 : each);
+    return item_rows(rows, 3 * (int64_t)mpki_pool_threads(pool));
 }
 
 static void rank_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
@@ -147,29 +152,57 @@ void FN(rank_columns)(FN(front) * f, const FN(front_rules) * rules, FN(front_wor
     }
 }
 
+/* ---- the contribution: panels of columns, cut into strips, in one loop ------------------------ */
+
+typedef struct whole {
+    const FN(front) * f;
+    const FN(front_rules) * rules;
+    FN(front_work) * works;
+    T *c;
+    int64_t m, step; /* rows of c, and of an item */
+} whole;
+
+static FN(rank) panel_at(const whole *u, int64_t j) {
+    const int64_t ldm = mpki_leading(u->m), left = u->m - j;
+    return (FN(rank)){u->f,
+                      u->rules,
+                      u->works,
+                      u->f->w + j,
+                      u->f->nrows,
+                      u->f->w + j,
+                      0,
+                      u->f->nelim,
+                      (int32_t)(left < MPKI_PANEL ? left : MPKI_PANEL),
+                      u->c + mpki_panel_offset(ldm, j / MPKI_PANEL),
+                      ldm - j,
+                      1,
+                      0};
+}
+
+static int64_t strips_of(const whole *u, int64_t j) {
+    return (u->m - j + u->step - 1) / u->step;
+}
+
+static void whole_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const whole *u = arg;
+    int64_t j = 0;
+    (void)pool;
+    for (; item >= strips_of(u, j); j += MPKI_PANEL) item -= strips_of(u, j);
+    const FN(rank) r = panel_at(u, j);
+    const int64_t r0 = r.row0 + item * u->step, r1 = r0 + u->step;
+    FN(rank_rows)(&r, u->works[worker].packed, r0, r1 < r.row1 ? r1 : r.row1);
+}
+
 void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
                       T *c, mpki_pool *pool, int worker) {
-    int64_t m = f->nrows - f->w, ldm = mpki_leading(m);
+    whole u = {f, rules, works, c, f->nrows - f->w, 0};
+    int64_t rows = 0, items = 0;
     if (f->nelim == 0) {
-        memset(c, 0, (size_t)mpki_trapezoid(m, m) * sizeof(T));
+        memset(c, 0, (size_t)mpki_trapezoid(u.m, u.m) * sizeof(T));
         return;
     }
-    for (int64_t j = 0; j < m; j += MPKI_PANEL) {
-        int64_t k = j / MPKI_PANEL;
-        FN(rank)
-        u = {f,
-             rules,
-             works,
-             f->w + j,
-             f->nrows,
-             f->w + j,
-             0,
-             f->nelim,
-             (int32_t)(m - j < MPKI_PANEL ? m - j : MPKI_PANEL),
-             c + mpki_panel_offset(ldm, k),
-             ldm - j,
-             1,
-             0};
-        rank_update(&u, &works[worker], pool, worker);
-    }
+    for (int64_t j = 0; j < u.m; j += MPKI_PANEL) rows += u.m - j;
+    u.step = pool ? item_rows(rows, 4 * (int64_t)mpki_pool_threads(pool)) : u.m;
+    for (int64_t j = 0; j < u.m; j += MPKI_PANEL) items += strips_of(&u, j);
+    mpki_pool_for(pool, worker, items, whole_item, &u);
 }

@@ -46,9 +46,9 @@ static inline double mpki_node_cost(double w, double m, double flops) {
 }
 
 enum {
-    MPKI_WORTH_THREADS = 20000000, /* the cost of a tree below which a second worker is too late */
-    MPKI_SLAB = 1 << 17,           /* bytes from which small contributions are cut */
-    MPKI_NODE_BYTES = 160          /* that a walk keeps for a node, at most */
+    MPKI_WORTH_THREADS = 5000000, /* the cost of a tree below which a second worker is too late */
+    MPKI_SLAB = 1 << 17,          /* bytes from which small contributions are cut */
+    MPKI_NODE_BYTES = 160         /* that a walk keeps for a node, at most */
 };
 
 #endif

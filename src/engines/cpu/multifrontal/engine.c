@@ -52,6 +52,35 @@ static void end(mpki_direct **handle) {
     *handle = NULL;
 }
 
+/* The numbers, in an arena that is empty. sax [out] work, the scaled values; held: the bytes of it
+ * and the arena */
+static mpk_status find_numbers(mpki_direct *f, const void *ax, void *sax, int64_t held,
+                               const mpki_pivot_rules *rules, const mpki_stop *stop,
+                               mpki_numeric_result *result) {
+    const mpki_tree_view *tree = &f->tree;
+    mpk_status status = mpki_walk_memory_make(f, rules->threads);
+    if (mpk_failed(status)) return status;
+    const bool several = f->memory.workers > 1;
+    mpki_pool *pool = several ? mpki_context_pool(f->ctx, rules->threads, 1) : NULL;
+    MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, f->scale, sax, pool);
+    if (several && rules->memory_limit > 0)
+        mpki_memory_bound(f->ctx, held + f->memory.bytes, rules->memory_limit);
+    status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
+    if (several) mpki_memory_bound(f->ctx, 0, 0);
+    return status;
+}
+
+/* Several workers hold more contributions at a time than one does, for which the memory was
+ * predicted: where memory_limit is too little for them, one goes over the tree, now and later. */
+static bool takes_one_worker(mpki_direct *f, mpk_status status, const mpki_pivot_rules *rules) {
+    if (status != MPK_ERR_MEMORY || !(rules->memory_limit > 0) || f->memory.workers == 1)
+        return false;
+    mpki_clear_error(f->ctx);
+    mpki_arena_reset(&f->arena);
+    f->pace = (mpki_pace){.workers = 1, .settled = true};
+    return true;
+}
+
 static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
                             const mpki_pivot_rules *rules, const mpki_stop *stop,
                             mpki_numeric_result *result) {
@@ -73,7 +102,6 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         return mpki_failed(ctx);
     }
     mpki_places_free(f);
-    MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, scale, sax);
     f->scale = scale;
     f->size = rules->size;
     if (f->have_arena) {
@@ -83,11 +111,13 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         status = mpki_arena_init(ctx, tree->factor_bytes + 4096, rules->memory_limit, &f->arena);
     }
     f->have_arena |= !mpk_failed(status);
-    if (!mpk_failed(status)) status = mpki_walk_memory_make(f, rules->threads);
     if (!mpk_failed(status)) {
-        status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
-        f->nnz = result->nnz;
-        f->max_front = result->max_front;
+        const int64_t held =
+            mpki_arena_bytes(&f->arena) + values * (int64_t)mpk_scalar_size(tree->scalar);
+        status = find_numbers(f, ax, sax, held, rules, stop, result);
+        if (takes_one_worker(f, status, rules))
+            status = find_numbers(f, ax, sax, held, rules, stop, result);
+        if (!mpk_failed(status)) f->nnz = result->nnz, f->max_front = result->max_front;
     }
     mpki_release(ctx, sax);
     return mpk_failed(mpki_failed(ctx)) ? mpki_failed(ctx) : status;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static mpk_status storage(walk *z, mpki_node *node) {
+static mpk_status storage(walk *z, mpki_node *node, mpki_pool *pool, int worker) {
     const int64_t w = node->w, size = sizeof(T);
     const int64_t entries = mpki_square_size(node->nrows, w) * size, names = w * sizeof(int32_t);
     char *at = mpki_arena_alloc(&z->f->arena, entries + w * size + 3 * names);
@@ -17,8 +17,7 @@ static mpk_status storage(walk *z, mpki_node *node) {
     node->id = (int32_t *)(at + entries + w * size);
     node->row = node->id + w;
     node->exchange = node->row + w;
-    mpki_asking asking = {z->f->ctx, "factorize", 0};
-    return mpki_clear_slowly(&asking, node->a, (size_t)entries) ? MPK_ERR_CANCELLED : MPK_OK;
+    return clear_node(z, node->a, (size_t)entries, pool, worker);
 }
 
 /* ---- assembly -------------------------------------------------------------------------------- */
@@ -123,7 +122,7 @@ static void gather_child(const walk *z, int32_t s, int32_t child, int32_t own, i
                 .ldc = mpki_leading(m)};
     while (g.split < rows && g.rel[g.split] < own) g.split++;
     if (c ? g.split == rows : g.split == 0) return;
-    g.run_count = make_runs(tree, child, own, delayed, z->state[worker].runs);
+    g.run_count = make_runs(tree, child, 0, own, delayed, z->state[worker].runs);
     const bool shared = pool && (int64_t)rows * rows >= MPKI_GATHER_SHARED;
     mpki_pool_for(shared ? pool : NULL, worker, (rows + g.step - 1) / g.step, gather_item, &g);
 }
@@ -144,9 +143,12 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
     }
 }
 
-static void gather_rest(const walk *z, int32_t child, int32_t own, int32_t delayed, T *c, int64_t m,
+static void gather_rest(const walk *z, int32_t s, int32_t own, int32_t delayed, T *c, int64_t m,
                         mpki_pool *pool, int worker) {
-    gather_child(z, z->tree->parent[child], child, own, delayed, c, m, pool, worker);
+    const mpki_tree_view *tree = z->tree;
+    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++)
+        if (z->contribution[tree->child[k]])
+            gather_child(z, s, tree->child[k], own, delayed, c, m, pool, worker);
 }
 
 /* ---- elimination ----------------------------------------------------------------------------- */

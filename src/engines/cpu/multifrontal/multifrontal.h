@@ -8,7 +8,9 @@
 #include "core/lock.h"
 #include "core/pool.h"
 #include "engines/cpu/front/front.h"
+#include "recycle.h"
 #include "tasks.h"
+#include "workers.h"
 
 /** One supernode after its elimination: the storage of its front (engines/cpu/front/front.h),
  *  entries of the factor's scalar type. Rows of the front: first the w columns id[0..w-1]
@@ -38,13 +40,16 @@ typedef struct mpki_run {
 
 /** What the walk over the tree works in, kept from one factorization to the next. */
 typedef struct mpki_walk_memory {
-    int threads; /* as asked for; 0: nothing is allocated yet */
-    int workers; /* as many as pay: one where the work is too little to share */
-    mpki_tasks tasks;
-    _Atomic int32_t *waits; /* tasks.count */
-    void **contribution;    /* nsuper */
-    void **space;           /* workers: work space for blocks (engines/cpu/front/front.h) */
-    void **runs;            /* workers: a child's rows, as runs */
+    int threads;        /* as asked for; 0: nothing is allocated yet */
+    mpki_useful useful; /* of these, by the plan */
+    int workers;        /* of a factorization: the same, or fewer by what the last ones showed */
+    mpki_tasks tasks;   /* for these workers, with the heaviest of its children for each */
+    _Atomic int32_t *waits;   /* tasks.count */
+    void **contribution;      /* nsuper */
+    void **space;             /* workers: work space for blocks (engines/cpu/front/front.h) */
+    void **runs;              /* workers: a child's rows, as runs */
+    mpki_small_blocks *small; /* workers: of small contributions */
+    int64_t bytes;            /* of all this, but for what `small` takes */
 } mpki_walk_memory;
 
 typedef struct mpki_places mpki_places; /* paths.h */
@@ -60,6 +65,7 @@ struct mpki_direct {
     mpki_arena arena;
     bool have_arena;
     mpki_walk_memory memory;
+    mpki_pace pace;
     void *schur; /* outer rows: the contribution of the last node, a trapezoid; NULL: none yet */
     mpki_lock making;    /* of: */
     mpki_places *places; /* for solves along paths; NULL until the first one */
@@ -115,9 +121,9 @@ struct mpki_direct_solver {
                                const mpki_stop *stop, mpki_numeric_result *result);                \
     /** Entries of a worker's space for fronts of at most n rows. */                               \
     int64_t mpki_##p##_walk_space(int64_t n);                                                      \
-    /** sax := S A S, entry by entry */                                                            \
+    /** sax := S A S, entry by entry; pool may be NULL */                                          \
     void mpki_##p##_scale_values(const mpki_tree_view *tree, const void *ax, const double *scale,  \
-                                 void *sax);                                                       \
+                                 void *sax, mpki_pool *pool);                                      \
     void mpki_##p##_get_d(const mpki_direct *f, void *d);                                          \
     void mpki_##p##_get_logdet(const mpki_direct *f, double *out);                                 \
     void mpki_##p##_at_zeros(const mpki_direct *f, void *y);                                       \
@@ -127,10 +133,12 @@ struct mpki_direct_solver {
                                mpki_weak_pivot *list);                                             \
     void mpki_##p##_weak_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count);          \
     /** Vectors in positions, nrhs of them row by row: entry (position, r) at                      \
-     *  [position * nrhs + r].  y := L^-1 y, one right-hand side, all workers */                   \
-    void mpki_##p##_forward(mpki_direct_solver *s, void *y);                                       \
-    /** y := L^-T y (L^-H when Hermitian), one right-hand side, all workers */                     \
-    void mpki_##p##_backward(mpki_direct_solver *s, void *y);                                      \
+     *  [position * nrhs + r].  y := L^-1 y, one right-hand side, all workers. b: y is this, in    \
+     *  the problem's order and to be scaled, node by node; NULL: it is there */                   \
+    void mpki_##p##_forward(mpki_direct_solver *s, const void *b, void *y);                        \
+    /** y := L^-T y (L^-H when Hermitian), of D^-1 y where `diagonal`, one right-hand side, all    \
+     *  workers. x: likewise the result, node by node; NULL: it is not wanted there */             \
+    void mpki_##p##_backward(mpki_direct_solver *s, bool diagonal, void *y, void *x);              \
     /** y := (L D L^T)^-1 y for nrhs right-hand sides, by this worker alone */                     \
     void mpki_##p##_sweep_block(const mpki_direct_solver *s, int worker, int nrhs, void *y);       \
     /** c := the contribution of the outer rows, unscaled: the lower triangle */                   \

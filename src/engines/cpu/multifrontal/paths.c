@@ -2,6 +2,7 @@
 /* Solves with few rows of b and x: which nodes are visited, in which order right-hand sides come,
  * and the memory of that. */
 #include "paths.h"
+#include "core/ascending.h"
 #include "tuning.h"
 
 #include <stdlib.h>
@@ -58,11 +59,6 @@ static const mpki_places *places_of(mpk_context *ctx, const mpki_direct *f) {
 
 /* ---- which nodes ----------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b) {
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Node of a row. */
 static int32_t node_of(const mpki_path_call *c, int32_t row) {
     return c->places->node[c->places->position[row]];
@@ -73,7 +69,7 @@ static int32_t node_of(const mpki_path_call *c, int32_t row) {
 static void put_in_order(const mpki_path_call *c, mpki_path_space *s) {
     const int32_t all = c->f->tree.nsuper;
     if (s->count < all / 16) {
-        qsort(s->list, (size_t)s->count, sizeof *s->list, ascending);
+        qsort(s->list, (size_t)s->count, sizeof *s->list, mpki_ascending);
         return;
     }
     s->count = 0;
@@ -184,7 +180,7 @@ static void find_wanted(mpki_path_call *c, uint8_t **wanted, int32_t **up) {
             (*wanted)[t] = 1;
             (*up)[c->ups++] = t;
         }
-    qsort(*up, (size_t)c->ups, sizeof **up, ascending);
+    qsort(*up, (size_t)c->ups, sizeof **up, mpki_ascending);
     c->wanted = *wanted, c->up = *up;
 }
 

@@ -4,6 +4,8 @@
 
 #include "engines/cpu/front/storage.h"
 
+#include <string.h>
+
 enum { SMALL = 1 << 17, MOST = sizeof((mpki_recycler *)0)->spare / sizeof(struct mpki_spare) };
 
 mpk_status mpki_recycler_init(mpk_context *ctx, const char *stage, mpki_recycler *r) {
@@ -77,15 +79,34 @@ void mpki_recycler_free(mpki_recycler *r) {
     mpki_lock_end(&r->lock);
 }
 
+/* Which list a block belongs to, and its size there. */
+static int small_list(int64_t bytes, int64_t *size) {
+    int list = MPKI_SMALL_FINE / MPKI_SMALL_STEP, shift = 9; /* of an eighth of 4096 */
+    if (bytes <= MPKI_SMALL_FINE) {
+        list = (int)((bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP);
+        *size = list * MPKI_SMALL_STEP;
+        return list;
+    }
+    for (; bytes > (int64_t)16 << shift; shift++) list += 8;
+    const int64_t steps = ((bytes - 1) >> shift) - 7;
+    *size = (steps + 8) << shift;
+    return list + (int)steps;
+}
+
 void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
-    const int64_t steps = (bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP;
-    void *block = s->free[steps];
+    int64_t size;
+    const int list = small_list(bytes, &size);
+    void *block = s->free[list];
     if (block) {
-        s->free[steps] = *(void **)block;
+        s->free[list] = *(void **)block;
         return block;
     }
-    if (s->end - s->next < steps * MPKI_SMALL_STEP) {
-        char *slab = MPKI_NEW(s->ctx, s->stage, MPKI_SLAB, char);
+    if (s->end - s->next < size) {
+        char *slab = s->spare;
+        if (slab)
+            s->spare = *(char **)slab;
+        else
+            slab = MPKI_NEW(s->ctx, s->stage, MPKI_SLAB, char);
         if (!slab) return NULL;
         *(char **)slab = s->slab;
         s->slab = slab;
@@ -93,20 +114,33 @@ void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
         s->end = slab + MPKI_SLAB;
     }
     block = s->next;
-    s->next += steps * MPKI_SMALL_STEP;
+    s->next += size;
     return block;
 }
 
 void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes) {
-    void **list = &s->free[(bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP];
+    int64_t size;
+    void **list = &s->free[small_list(bytes, &size)];
     *(void **)ptr = *list;
     *list = ptr;
 }
 
-void mpki_small_free(mpki_small_blocks *s) {
+void mpki_small_rewind(mpki_small_blocks *s) {
     while (s->slab) {
         char *older = *(char **)s->slab;
-        mpki_release(s->ctx, s->slab);
+        *(char **)s->slab = s->spare;
+        s->spare = s->slab;
         s->slab = older;
+    }
+    memset(s->free, 0, sizeof s->free);
+    s->next = s->end = NULL;
+}
+
+void mpki_small_free(mpki_small_blocks *s) {
+    mpki_small_rewind(s);
+    while (s->spare) {
+        char *older = *(char **)s->spare;
+        mpki_release(s->ctx, s->spare);
+        s->spare = older;
     }
 }

@@ -26,21 +26,25 @@ void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes);
 void mpki_recycler_free(mpki_recycler *r);
 
 /** Memory that is used again of at most MPKI_SMALL bytes a block, one object for each worker and no
- * lock: lists by size, cut from slabs. A block may be given back to
- * another worker's object than it came from; the slabs live until all objects are freed. */
-enum { MPKI_SMALL = 4096, MPKI_SMALL_STEP = 64 };
+ * lock: lists by size, cut from slabs; sizes are 64 bytes apart up to MPKI_SMALL_FINE, and an eighth
+ * above. A block may be given back to another worker's object than it came from; the slabs live
+ * until all objects are freed. */
+enum { MPKI_SMALL = 1 << 15, MPKI_SMALL_FINE = 4096, MPKI_SMALL_STEP = 64, MPKI_SMALL_SIZES = 89 };
 
 typedef struct mpki_small_blocks {
     mpk_context *ctx;
-    const char *stage; /* that errors name */
-    void *free[MPKI_SMALL / MPKI_SMALL_STEP +
-               1];           /* by size in steps; a free block begins with the link to the next */
-    char *slab, *next, *end; /* a slab begins with the link to the one before */
+    const char *stage;            /* that errors name */
+    void *free[MPKI_SMALL_SIZES]; /* by size; a free block begins with the link to the next */
+    char *slab, *next, *end;      /* a slab begins with the link to the one before */
+    char *spare;                  /* slabs without a block in use, linked likewise */
 } mpki_small_blocks;
 
 /** NULL on MPK_ERR_MEMORY. */
 void *mpki_small_get(mpki_small_blocks *s, int64_t bytes);
 void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes);
+/** All blocks are given back, of all objects: cut the slabs anew, one block after the other, for who
+ *  fills them in order also reads them in order. */
+void mpki_small_rewind(mpki_small_blocks *s);
 void mpki_small_free(mpki_small_blocks *s);
 
 #endif

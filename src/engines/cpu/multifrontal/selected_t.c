@@ -485,10 +485,15 @@ static bool do_nodes(selected *q, int32_t first, int32_t last, mpki_pool *pool, 
 
 static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
     selected *q = arg;
-    const mpki_task *all = q->f->memory.tasks.task, *t = &all[item];
-    if (!do_nodes(q, t->first, t->last, t->top ? pool : NULL, worker)) return;
-    for (int32_t k = q->child_ptr[item]; k < q->child_ptr[item + 1]; k++)
-        mpki_pool_push(pool, all[q->child[k]].priority, run_task, q, q->child[k]);
+    const mpki_task *all = q->f->memory.tasks.task;
+    for (; item >= 0; item = all[item].heavy) { /* as in visit.c */
+        const mpki_task *t = &all[item];
+        if (!do_nodes(q, t->first, t->last, t->top ? pool : NULL, worker)) return;
+        for (int32_t k = q->child_ptr[item]; k < q->child_ptr[item + 1]; k++) {
+            const int32_t child = q->child[k];
+            if (child != t->heavy) mpki_pool_push(pool, all[child].priority, run_task, q, child);
+        }
+    }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -551,7 +556,8 @@ static void clean_up(selected *q, int threads) {
 mpk_status FN(selected_inverse)(mpk_context *ctx, const mpki_direct *f,
                                 const mpki_selected_wish *out, mpki_selected_done *done) {
     const mpki_tasks *tasks = &f->memory.tasks;
-    const int threads = f->memory.workers > 1 && tasks->count > 1 ? out->threads : 1;
+    const int threads =
+        f->memory.workers > 1 && tasks->count > 1 ? mpki_context_threads(ctx, out->threads) : 1;
     selected q = {.ctx = ctx,
                   .f = f,
                   .tree = &f->tree,

@@ -29,7 +29,7 @@ static int64_t rows_of(const mpki_tree_view *tree) {
     return (int64_t)tree->n + tree->outer;
 }
 
-static void fill(mpki_direct_solver *s) {
+static void fill(mpki_direct_solver *s, int threads) {
     const mpki_tree_view *tree = &s->f->tree;
     const mpki_tasks *tasks = &s->f->memory.tasks;
     const size_t size = mpk_scalar_size(tree->scalar);
@@ -48,7 +48,7 @@ static void fill(mpki_direct_solver *s) {
     if (s->threads > 1 && !mpk_failed(mpki_failed(s->ctx))) {
         mpki_tasks_children(s->ctx, "solve", tasks, &s->child_ptr, &s->child);
         s->waits = mpki_alloc(s->ctx, "solve", tasks->count + 1, sizeof *s->waits);
-        s->pool = mpki_context_pool(s->ctx, s->threads, tasks->count + 1);
+        s->pool = mpki_context_pool(s->ctx, threads, tasks->count + 1);
     }
     const int vectors = tree->symmetry == MPK_GENERAL ? 2 : 1; /* equations, and unknowns */
     s->y = mpki_alloc(s->ctx, "solve", vectors * rows_of(tree) * s->block * s->threads, size);
@@ -62,9 +62,15 @@ mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int t
     s->ctx = ctx;
     s->f = f;
     s->block = columns < 2 ? 1 : columns < BLOCK ? columns : BLOCK;
-    const bool little = f->nnz * s->block < MPKI_SOLVE_SHARED;
-    s->threads = little || (s->block == 1 && f->memory.tasks.count < 2) ? 1 : threads;
-    fill(s);
+    s->threads = 1;
+    const int all = mpki_context_threads(ctx, threads), planned = f->memory.useful.solve;
+    if (f->memory.tasks.count > 1) /* a column over the tree, as it was cut to be factorized */
+        s->threads = planned < all ? planned : all;
+    if (s->block > 1 && f->nnz * s->block >= MPKI_SOLVE_SHARED) {
+        const int64_t blocks = (columns + BLOCK - 1) / BLOCK, most = blocks < all ? blocks : all;
+        if (s->threads < most) s->threads = (int)most;
+    }
+    fill(s, all);
     if (mpk_failed(mpki_failed(ctx))) mpki_direct_solver_free(out);
     return mpki_failed(ctx);
 }
@@ -134,20 +140,16 @@ static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, vo
     const mpk_scalar scalar = f->tree.scalar;
     const bool all = part == MPK_PART_ALL || part == MPK_PART_ABS;
     const size_t size = mpk_scalar_size(scalar);
-    if (all || part == MPK_PART_L) {
-        MPKI_DISPATCH(scalar, permute_in)(f, 1, b, f->tree.n, s->y);
-        MPKI_DISPATCH(scalar, forward)(s, s->y);
-    } else {
+    const bool abs = part == MPK_PART_ABS, divides = part == MPK_PART_ALL;
+    if (all || part == MPK_PART_L)
+        MPKI_DISPATCH(scalar, forward)(s, b, s->y);
+    else
         take_between(s, size, b, s->y);
-    }
-    if (part == MPK_PART_ABS)
-        MPKI_DISPATCH(scalar, diagonal_abs)(f, s->y);
-    else if (all || part == MPK_PART_D)
-        MPKI_DISPATCH(scalar, diagonal)(f, 1, s->y);
+    if (abs) MPKI_DISPATCH(scalar, diagonal_abs)(f, s->y);
+    if (part == MPK_PART_D) MPKI_DISPATCH(scalar, diagonal)(f, 1, s->y);
     if (all || part == MPK_PART_LT) {
         MPKI_DISPATCH(scalar, outer_clear)(f, 1, s->y);
-        MPKI_DISPATCH(scalar, backward)(s, s->y);
-        MPKI_DISPATCH(scalar, permute_out)(f, 1, s->y, x, f->tree.n);
+        MPKI_DISPATCH(scalar, backward)(s, divides, s->y, x);
     } else {
         give_between(s, size, s->y, x);
     }
@@ -186,8 +188,10 @@ static mpk_status apply_general(mpki_direct_solver *s, bool transposed, int32_t 
                                 int64_t ldb, void *x, int64_t ldx) {
     general g = {{.s = s, .b = b, .x = x, .ldb = ldb, .ldx = ldx, .nrhs = nrhs}, transposed};
     if (nrhs == 0 || s->f->tree.n == 0) return MPK_OK;
+    const int team = mpki_pool_set_team(s->pool, s->threads);
     if (s->block > 1) mpki_pool_for(s->pool, 0, (nrhs + s->block - 1) / s->block, general_item, &g);
     for (int32_t r = 0; s->block == 1 && r < nrhs; r++) general_item(NULL, 0, &g, r);
+    mpki_pool_set_team(s->pool, team);
     return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }
 
@@ -200,7 +204,9 @@ mpk_status mpki_direct_null(mpki_direct_solver *s, bool transposed, void *x) {
     const mpki_direct *f = s->f;
     const mpk_scalar scalar = f->tree.scalar;
     char *v = (char *)s->y + (size_t)f->tree.n * mpk_scalar_size(scalar);
+    const int team = mpki_pool_set_team(s->pool, s->threads);
     MPKI_DISPATCH(scalar, general_null)(s, transposed, s->y, v);
+    mpki_pool_set_team(s->pool, team);
     MPKI_DISPATCH(scalar, general_out)(f, transposed, 1, v, x, f->tree.n);
     return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }
@@ -212,14 +218,16 @@ mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs,
     const size_t size = mpk_scalar_size(s->f->tree.scalar);
     if (nrhs == 0 || s->f->tree.n == 0) return MPK_OK;
     if (s->f->tree.symmetry == MPK_GENERAL) return apply_general(s, false, nrhs, b, ldb, x, ldx);
+    const int team = mpki_pool_set_team(s->pool, s->threads);
     if (part == MPK_PART_ALL && nrhs > 1 && s->block > 1) {
         columns c = {.s = s, .b = b, .x = x, .ldb = ldb, .ldx = ldx, .nrhs = nrhs};
         mpki_pool_for(s->pool, 0, (nrhs + BLOCK - 1) / BLOCK, block_item, &c);
-        return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
+    } else {
+        for (int32_t r = 0; r < nrhs && !mpki_cancelled(s->ctx); r++)
+            apply_column(s, part, (const char *)b + (size_t)(r * ldb) * size,
+                         (char *)x + (size_t)(r * ldx) * size);
     }
-    for (int32_t r = 0; r < nrhs && !mpki_cancelled(s->ctx); r++)
-        apply_column(s, part, (const char *)b + (size_t)(r * ldb) * size,
-                     (char *)x + (size_t)(r * ldx) * size);
+    mpki_pool_set_team(s->pool, team);
     return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }
 
@@ -237,32 +245,37 @@ static void outer_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     char *y = room_of(c->s, worker);
     char *x2 = c->x2 ? c->x2 + (size_t)(r0 * c->ldx2) * size : NULL;
     const bool alone = c->s->block == 1; /* one right-hand side goes over the tree in parallel */
-    MPKI_DISPATCH(scalar, permute_in)(f, block, c->b + (size_t)(r0 * c->ldb) * size, c->ldb, y);
+    const char *b = c->b + (size_t)(r0 * c->ldb) * size;
+    char *x = c->part == MPKI_CONDENSE ? NULL : c->x + (size_t)(r0 * c->ldx) * size;
     MPKI_DISPATCH(scalar, outer_clear)(f, block, y);
     if (alone) {
-        MPKI_DISPATCH(scalar, forward)(c->s, y);
+        MPKI_DISPATCH(scalar, forward)(c->s, b, y);
         MPKI_DISPATCH(scalar, outer_take)(c->s, y);
     } else {
+        MPKI_DISPATCH(scalar, permute_in)(f, block, b, c->ldb, y);
         MPKI_DISPATCH(scalar, forward_sweep)(c->s, worker, block, y);
     }
     if (c->part == MPKI_CONDENSE) {
         MPKI_DISPATCH(scalar, outer_out)(f, block, y, x2, c->ldx2);
         return;
     }
-    MPKI_DISPATCH(scalar, diagonal)(f, block, y);
     MPKI_DISPATCH(scalar, outer_in)(f, block, x2, c->ldx2, y);
-    if (alone)
-        MPKI_DISPATCH(scalar, backward)(c->s, y);
-    else
-        MPKI_DISPATCH(scalar, backward_sweep)(c->s, worker, block, y);
-    MPKI_DISPATCH(scalar, permute_out)(f, block, y, c->x + (size_t)(r0 * c->ldx) * size, c->ldx);
+    if (alone) {
+        MPKI_DISPATCH(scalar, backward)(c->s, true, y, x);
+        return;
+    }
+    MPKI_DISPATCH(scalar, diagonal)(f, block, y);
+    MPKI_DISPATCH(scalar, backward_sweep)(c->s, worker, block, y);
+    MPKI_DISPATCH(scalar, permute_out)(f, block, y, x, c->ldx);
 }
 
 mpk_status mpki_direct_outer(mpki_direct_solver *s, mpki_outer_part part, int32_t nrhs,
                              const void *b, int64_t ldb, void *x2, int64_t ldx2, void *x,
                              int64_t ldx) {
     columns c = {s, b, x, ldb, ldx, nrhs, x2, ldx2, part};
+    const int team = mpki_pool_set_team(s->pool, s->threads);
     if (s->block > 1) mpki_pool_for(s->pool, 0, (nrhs + s->block - 1) / s->block, outer_item, &c);
     for (int32_t r = 0; s->block == 1 && r < nrhs; r++) outer_item(NULL, 0, &c, r);
+    mpki_pool_set_team(s->pool, team);
     return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }

@@ -5,35 +5,53 @@
 #include "trapezoid_t.h"
 #include "walk_t.h"
 
-/* A child's contribution on its way into its parent: columns c0 .. c1-1 go to the parent's front
- * (f) or into the parent's own contribution (c). */
+/* The children's contributions on their way into their parent s: its columns from c0 on, in its
+ * front (f) or its own contribution (c). An entry gets the children's in their order, whoever adds
+ * them. */
 typedef struct gather {
     const walk *z;
-    const T *from; /* the child's trapezoid */
-    int64_t ldm;
-    const mpki_run *runs;
-    int32_t run_count, c0, c1, step;
-    const int32_t *rel;
-    int32_t rel_count, own, delayed;
+    int32_t s, own, delayed;
     const FN(front) * f; /* NULL: into c, */
     T *c;                /* the contribution of a parent with w fully summed columns */
     int64_t w, ldc;
+    int32_t c0, c1, step; /* columns as the children name them: without the delayed ones */
 } gather;
 
-static void gather_columns(const gather *g, int32_t c0, int32_t c1) {
+/* The first of a child's rows that is at least `row` in its parent. */
+static int32_t first_row(const mpki_tree_view *tree, int32_t child, int32_t row) {
+    const int32_t *rel = tree->rel + tree->rptr[child];
+    int32_t low = 0, high = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]);
+    if (high == 0 || rel[0] >= row) return 0;
+    if (rel[high - 1] < row) return high;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (rel[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Columns j0 .. j1-1 of one child, its rows from j0 on as runs. */
+static void gather_columns(const gather *g, int32_t child, int32_t j0, int32_t j1,
+                           const mpki_run *runs, int32_t count) {
+    const mpki_tree_view *tree = g->z->tree;
+    const int32_t *rel = tree->rel + tree->rptr[child];
+    const int64_t rows = tree->rptr[child + 1] - tree->rptr[child], ldm = mpki_leading(rows);
     int32_t first = 0;
     int64_t seen = 0;
-    for (int32_t j = c0; j < c1; j++) {
-        if ((seen += g->rel_count - j) > MPKI_GATHER_ASKS) {
+    for (int32_t j = j0; j < j1; j++) {
+        if ((seen += rows - j) > MPKI_GATHER_ASKS) {
             if (FN(front_stopped)(&g->z->rules, (double)seen)) return;
             seen = 0;
         }
-        while (g->runs[first].from + g->runs[first].count <= j) first++;
-        int64_t at = g->rel[j] < g->own ? g->rel[j] : g->rel[j] + g->delayed;
+        while (runs[first].from + runs[first].count <= j) first++;
+        int64_t at = rel[j] < g->own ? rel[j] : rel[j] + g->delayed;
         T *to = g->f ? FN(front_at)(g->f, at, at) - at : column_of(g->c, g->ldc, at - g->w) - g->w;
-        const T *from = column_of((T *)g->from, g->ldm, j);
-        for (int32_t r = first; r < g->run_count; r++) {
-            const mpki_run *u = &g->runs[r];
+        const T *from = column_of(g->z->contribution[child], ldm, j);
+        for (int32_t r = first; r < count; r++) {
+            const mpki_run *u = &runs[r];
             T *restrict y = to + u->to;
             const T *restrict x = from + u->from;
             for (int32_t i = u->from < j ? j - u->from : 0; i < u->count; i++) y[i] += x[i];
@@ -42,42 +60,43 @@ static void gather_columns(const gather *g, int32_t c0, int32_t c1) {
 }
 
 static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    (void)pool;
-    (void)worker;
     const gather *g = arg;
-    int32_t c0 = g->c0 + (int32_t)item * g->step, c1 = c0 + g->step;
-    gather_columns(g, c0, c1 < g->c1 ? c1 : g->c1);
+    const mpki_tree_view *tree = g->z->tree;
+    const int64_t c0 = g->c0 + item * g->step, c1 = c0 + g->step < g->c1 ? c0 + g->step : g->c1;
+    mpki_run *runs = g->z->state[worker].runs;
+    (void)pool;
+    for (int32_t k = tree->child_ptr[g->s]; k < tree->child_ptr[g->s + 1]; k++) {
+        const int32_t child = tree->child[k];
+        if (!g->z->contribution[child]) continue;
+        const int32_t j0 = first_row(tree, child, (int32_t)c0);
+        const int32_t j1 = first_row(tree, child, (int32_t)c1);
+        if (j0 == j1) continue;
+        const int32_t count = make_runs(tree, child, j0, g->own, g->delayed, runs);
+        gather_columns(g, child, j0, j1, runs, count);
+    }
 }
 
-static void gather_child(const walk *z, int32_t child, int32_t own, int32_t delayed,
-                         const FN(front) * f, T *c, int64_t m, mpki_pool *pool, int worker) {
-    const mpki_tree_view *tree = z->tree;
-    const int32_t *rel = tree->rel + tree->rptr[child];
-    int32_t mc = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), split = 0;
-    while (split < mc && rel[split] < own) split++;
-    mpki_run *runs = z->state[worker].runs;
-    gather g = {.z = z,
-                .from = z->contribution[child],
-                .ldm = mpki_leading(mc),
-                .runs = runs,
-                .step = 64,
-                .rel = rel,
-                .rel_count = mc,
-                .own = own,
-                .delayed = delayed,
-                .f = f,
-                .c = c,
-                .w = own + delayed,
-                .ldc = mpki_leading(m)};
-    g.c0 = f ? 0 : split;
-    g.c1 = f ? split : mc;
-    if (g.c0 == g.c1) return;
-    g.run_count = make_runs(tree, child, own, delayed, runs);
-    int64_t cols = g.c1 - g.c0;
-    if (!pool || cols * mc < MPKI_GATHER_SHARED)
-        gather_columns(&g, g.c0, g.c1);
-    else
-        mpki_pool_for(pool, worker, (cols + g.step - 1) / g.step, gather_item, &g);
+/* All of it; by all workers where it is much. */
+static void gather_children(gather *g, mpki_pool *pool, int worker) {
+    enum { LEAST = 32, MOST = 128, EACH = 4 }; /* columns of an item, items of a worker */
+    const mpki_tree_view *tree = g->z->tree;
+    const int32_t cols = g->c1 - g->c0;
+    double entries = 0;
+    for (int32_t k = tree->child_ptr[g->s]; pool && k < tree->child_ptr[g->s + 1]; k++) {
+        const int32_t child = tree->child[k];
+        const int64_t rows = tree->rptr[child + 1] - tree->rptr[child];
+        if (!g->z->contribution[child]) continue;
+        entries += (double)rows * (first_row(tree, child, g->c1) - first_row(tree, child, g->c0));
+    }
+    if (cols == 0) return;
+    g->step = cols;
+    if (entries < MPKI_GATHER_SHARED) {
+        gather_item(NULL, worker, g, 0);
+        return;
+    }
+    g->step = cols / (EACH * mpki_pool_threads(pool));
+    g->step = g->step < LEAST ? LEAST : g->step > MOST ? MOST : g->step;
+    mpki_pool_for(pool, worker, (cols + g->step - 1) / g->step, gather_item, g);
 }
 
 /* Columns that a child delayed become columns own + offset .. of the parent. */
@@ -115,13 +134,11 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
     }
 }
 
-static mpk_status storage(walk *z, mpki_node *node) {
+static mpk_status storage(walk *z, mpki_node *node, mpki_pool *pool, int worker) {
     char *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(node, sizeof(T)));
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);
-    mpki_asking asking = {z->f->ctx, "factorize", 0};
-    return mpki_clear_slowly(&asking, node->a, (size_t)((char *)node->d - at)) ? MPK_ERR_CANCELLED
-                                                                               : MPK_OK;
+    return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);
 }
 
 /* Outer rows among those below a node: the last ones. */
@@ -135,7 +152,6 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
                      int worker) {
     const mpki_tree_view *tree = z->tree;
     const mpki_node *nodes = z->f->node;
-    const int64_t m = tree->rptr[s + 1] - tree->rptr[s];
     const FN(front) f = front_of(&nodes[s]);
     for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
     scatter_entries(z, s, &f, own, delayed);
@@ -145,8 +161,9 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
         int32_t count = nodes[c].w - nodes[c].nelim;
         if (count) gather_delayed(z, c, &f, own, delayed, offset);
         offset += count;
-        if (z->contribution[c]) gather_child(z, c, own, delayed, &f, NULL, m, pool, worker);
     }
+    gather g = {.z = z, .s = s, .own = own, .delayed = delayed, .f = &f, .c1 = own};
+    gather_children(&g, pool, worker);
 }
 
 static mpk_status eliminate(walk *z, int32_t s, mpki_pool *pool, int worker, mpki_pivots *pivots) {
@@ -165,9 +182,18 @@ static void update(walk *z, int32_t s, T *c, mpki_pool *pool, int worker) {
     FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
 }
 
-static void gather_rest(const walk *z, int32_t child, int32_t own, int32_t delayed, T *c, int64_t m,
+static void gather_rest(const walk *z, int32_t s, int32_t own, int32_t delayed, T *c, int64_t m,
                         mpki_pool *pool, int worker) {
-    gather_child(z, child, own, delayed, NULL, c, m, pool, worker);
+    gather g = {.z = z,
+                .s = s,
+                .own = own,
+                .delayed = delayed,
+                .c = c,
+                .w = own + delayed,
+                .ldc = mpki_leading(m),
+                .c0 = own,
+                .c1 = own + (int32_t)m};
+    gather_children(&g, pool, worker);
 }
 
 static int64_t contribution(int64_t m) {

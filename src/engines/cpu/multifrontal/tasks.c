@@ -11,6 +11,7 @@ static double node_cost(const mpki_tree_view *tree, int32_t s) {
 mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int threads,
                             mpki_tasks *tasks) {
     const int32_t ns = tree->nsuper;
+    double all = 0;
     *tasks = (mpki_tasks){0};
     double *cost = MPKI_NEW(ctx, "factorize", ns + 1, double); /* of the subtree */
     double *path = MPKI_NEW(ctx, "factorize", ns + 1, double); /* from a node to its root */
@@ -27,15 +28,15 @@ mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int th
             cost[p] += cost[s];
             if (first[s] < first[p]) first[p] = first[s];
         } else {
-            tasks->cost += cost[s];
+            all += cost[s];
         }
     }
     for (int32_t s = ns - 1; s >= 0; s--)
         path[s] = node_cost(tree, s) + (tree->parent[s] >= 0 ? path[tree->parent[s]] : 0);
 
-    const double limit = threads > 1 ? tasks->cost / (12.0 * threads) : tasks->cost;
+    const double limit = threads > 1 ? all / (12.0 * threads) : all;
     for (int32_t s = 0; s < ns;) {
-        mpki_task t = {.first = s, .last = s, .parent = -1, .priority = path[s]};
+        mpki_task t = {.first = s, .last = s, .parent = -1, .heavy = -1, .priority = path[s]};
         int32_t p = tree->parent[s];
         if (cost[s] > limit && threads > 1) { /* a node of the top */
             t.top = true;
@@ -69,11 +70,14 @@ mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int th
         tasks->task[tasks->count++] = t;
         s = next;
     }
-    for (int32_t k = 0; k < tasks->count; k++) tasks->task[k].waits = 0;
     for (int32_t k = 0; k < tasks->count; k++) {
-        int32_t p = tree->parent[tasks->task[k].last];
-        tasks->task[k].parent = p >= 0 ? of[p] : -1;
-        if (p >= 0) tasks->task[of[p]].waits++;
+        const int32_t p = tree->parent[tasks->task[k].last];
+        if (p < 0) continue;
+        mpki_task *above = &tasks->task[of[p]];
+        tasks->task[k].parent = of[p];
+        above->waits++;
+        if (above->heavy < 0 || cost[tasks->task[k].last] > cost[tasks->task[above->heavy].last])
+            above->heavy = k;
     }
 done:
     mpki_release(ctx, cost);

@@ -10,13 +10,13 @@ typedef struct mpki_task {
     int32_t parent;      /* task that waits for this one; -1: none */
     int32_t waits;       /* tasks that this one waits for */
     bool top;            /* a single node, whose front all workers may share */
+    int32_t heavy;       /* of those that this one waits for, the one with most below it; -1 */
     double priority;     /* cost from here to the root */
 } mpki_task;
 
 typedef struct mpki_tasks {
     int32_t count;
     mpki_task *task;
-    double cost; /* of all */
 } mpki_tasks;
 
 mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int threads,

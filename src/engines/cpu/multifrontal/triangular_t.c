@@ -60,15 +60,28 @@ void FN(outer_take)(const mpki_direct_solver *z, void *vy) {
 
 /* ---- one right-hand side --------------------------------------------------------------------- */
 
+/* A right-hand side on its way: it comes from b and goes to x, unless these are NULL. Both belong
+ * to the nodes, as D does: there is no pass over the vector that one worker would do alone. */
+typedef struct column {
+    const T *b;
+    T *y, *x;
+    bool diagonal;
+} column;
+
 static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
-                         void *vy) {
-    T *y = vy;
-    const mpki_node *node = &z->f->node[s];
+                         void *arg) {
+    const column *c = arg;
+    T *y = c->y;
+    const mpki_direct *f = z->f;
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_node *node = &f->node[s];
     const FN(kernels) *k = z->kernels;
     const int32_t e = node->nelim, w = node->w;
     const int64_t n = node->nrows;
     T *v = z->v[worker];
-    if (s + MPKI_SWEEP_AHEAD < z->f->tree.nsuper) look_ahead(node + MPKI_SWEEP_AHEAD);
+    if (s + MPKI_SWEEP_AHEAD < tree->nsuper) look_ahead(node + MPKI_SWEEP_AHEAD);
+    for (int32_t i = tree->sptr[s]; c->b && i < tree->sptr[s + 1]; i++)
+        y[i] = c->b[tree->perm[i]] * (R)f->scale[tree->perm[i]];
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
     take_contributions(z, s, false, y, v + w);
     for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
@@ -77,9 +90,24 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     if (n > e) memcpy((T *)z->u + z->at[s], v + e, (size_t)(n - e) * sizeof(T));
 }
 
+/* v := D^-1 v for a node's pivots, nr numbers each. */
+static void divide(const mpki_node *node, int hermitian, int nr, T *v) {
+    const T *d = node->dinv;
+    for (int32_t k = 0; k < node->nelim; k++) {
+        T *x1 = v + (int64_t)k * nr;
+        if (t_abs1(d[2 * k + 1]) > 0) {
+            for (int r = 0; r < nr; r++) times_pair(d + 2 * k, hermitian, &x1[r], &x1[nr + r]);
+            k++;
+        } else {
+            for (int r = 0; r < nr; r++) x1[r] = t_mul(d[2 * k], x1[r]);
+        }
+    }
+}
+
 static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
-                          void *vy) {
-    T *y = vy;
+                          void *arg) {
+    const column *c = arg;
+    T *y = c->y;
     const mpki_node *node = &z->f->node[s];
     const mpki_tree_view *tree = &z->f->tree;
     const FN(kernels) *k = z->kernels;
@@ -90,18 +118,25 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
     if (s >= MPKI_SWEEP_AHEAD) look_ahead(node - MPKI_SWEEP_AHEAD);
     for (int32_t i = 0; i < w; i++) v[i] = y[node->id[i]];
     for (int64_t i = w; i < n; i++) v[i] = y[ridx[i - w]];
+    if (c->diagonal) divide(node, hermitian, 1, v);
     FN(node_backward)(k, node, hermitian, pool, worker, v);
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
+    for (int32_t i = 0; c->x && i < e; i++) {
+        const int32_t at = tree->perm[node->id[i]];
+        c->x[at] = v[i] * (R)z->f->scale[at];
+    }
 }
 
-void FN(forward)(mpki_direct_solver *z, void *y) {
+void FN(forward)(mpki_direct_solver *z, const void *b, void *y) {
+    column c = {.b = b, .y = y};
     z->kernels = FN(cpu_kernels)();
-    mpki_visit_up(z, forward_node, y);
+    mpki_visit_up(z, forward_node, &c);
 }
 
-void FN(backward)(mpki_direct_solver *z, void *y) {
+void FN(backward)(mpki_direct_solver *z, bool diagonal, void *y, void *x) {
+    column c = {.y = y, .x = x, .diagonal = diagonal};
     z->kernels = FN(cpu_kernels)();
-    mpki_visit_down(z, backward_node, y);
+    mpki_visit_down(z, backward_node, &c);
 }
 
 /* ---- a block of right-hand sides, rows of nr ------------------------------------------------- */

@@ -19,8 +19,17 @@ enum {
     MPKI_PANEL_COLUMNS_EACH = 32,
     /** nodes that a sweep is ahead of with its prefetches */
     MPKI_SWEEP_AHEAD = 2,
-    /** entries of L below which starting threads costs more than they save in a solve */
+    /** entries of L, times right-hand sides, below which a solve of several is one worker's */
     MPKI_SOLVE_SHARED = 1000000,
+    /** the costs of workers.c: what a core does in a microsecond where fronts are small; what a
+     *  front has to cost for each worker beyond the first, when it is factored and in a solve; wakes
+     *  that a walk waits for besides one for each worker; the cost of a solve below which one worker
+     *  does it. By a simulator over real trees, and what 16 cores had taken */
+    MPKI_COSTS_A_MICROSECOND = 6000,
+    MPKI_SHARE_FACTOR = 30000000,
+    MPKI_SHARE_SOLVE = 1000000,
+    MPKI_WAKES_A_WALK = 4,
+    MPKI_SOLVE_WORTH = 2000000,
     /** multiplications of a block of the selected inverse below which no worker helps with it */
     MPKI_INVERSE_SHARED = 2000000
 };

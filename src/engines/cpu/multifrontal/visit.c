@@ -8,28 +8,36 @@ typedef struct way {
     void *v;
 } way;
 
+/* The worker that ends the last child does the parent, too: a chain is one worker's, who need not
+ * call another. */
 static void up(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const way *w = arg;
     const mpki_node *node = w->z->f->node;
-    const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
     mpki_asking asking = {w->z->ctx, "solve", 0};
-    for (int32_t s = t->first; s <= t->last && !mpki_asks(&asking, mpki_node_entries(&node[s]));
-         s++)
-        w->visit(w->z, t->top ? pool : NULL, worker, s, w->v);
-    if (t->parent >= 0 && atomic_fetch_sub(&w->z->waits[t->parent], 1) == 1)
-        mpki_pool_push(pool, all[t->parent].priority, up, arg, t->parent);
+    for (const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];; t = &all[t->parent]) {
+        for (int32_t s = t->first; s <= t->last && !mpki_asks(&asking, mpki_node_entries(&node[s]));
+             s++)
+            w->visit(w->z, t->top ? pool : NULL, worker, s, w->v);
+        if (t->parent < 0 || atomic_fetch_sub(&w->z->waits[t->parent], 1) != 1) return;
+    }
 }
 
+/* The way back: of the children the worker goes on with the heaviest. */
 static void down(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const way *w = arg;
     const mpki_node *node = w->z->f->node;
-    const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];
+    const mpki_task *all = w->z->f->memory.tasks.task;
     mpki_asking asking = {w->z->ctx, "solve", 0};
-    for (int32_t s = t->last; s >= t->first && !mpki_asks(&asking, mpki_node_entries(&node[s]));
-         s--)
-        w->visit(w->z, t->top ? pool : NULL, worker, s, w->v);
-    for (int32_t k = w->z->child_ptr[item]; k < w->z->child_ptr[item + 1]; k++)
-        mpki_pool_push(pool, all[w->z->child[k]].priority, down, arg, w->z->child[k]);
+    for (; item >= 0; item = all[item].heavy) {
+        const mpki_task *t = &all[item];
+        for (int32_t s = t->last; s >= t->first && !mpki_asks(&asking, mpki_node_entries(&node[s]));
+             s--)
+            w->visit(w->z, t->top ? pool : NULL, worker, s, w->v);
+        for (int32_t k = w->z->child_ptr[item]; k < w->z->child_ptr[item + 1]; k++) {
+            const int32_t child = w->z->child[k];
+            if (child != t->heavy) mpki_pool_push(pool, all[child].priority, down, arg, child);
+        }
+    }
 }
 
 void mpki_visit_up(mpki_direct_solver *z, mpki_visit *visit, void *v) {

@@ -8,7 +8,9 @@ void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     for (int t = 0; t < m->workers; t++) {
         if (m->space) mpki_release(ctx, m->space[t]);
         if (m->runs) mpki_release(ctx, m->runs[t]);
+        if (m->small) mpki_small_free(&m->small[t]);
     }
+    mpki_release(ctx, m->small);
     mpki_release(ctx, m->space);
     mpki_release(ctx, m->runs);
     mpki_release(ctx, m->contribution);
@@ -21,21 +23,32 @@ mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
     mpki_walk_memory *m = &f->memory;
-    if (m->threads == threads) return MPK_OK;
+    const bool known = m->threads == threads && m->workers > 0;
+    mpki_useful useful = known ? m->useful : mpki_useful_workers(ctx, tree, threads);
+    if (!known) f->pace = (mpki_pace){0};
+    const int workers = f->pace.workers ? f->pace.workers : useful.factor;
+    if (known && m->workers == workers) return MPK_OK;
     mpki_walk_memory_free(ctx, m);
-    if (mpk_failed(mpki_tasks_build(ctx, tree, threads, &m->tasks))) return mpki_failed(ctx);
+    int64_t before, after;
+    mpk_memory_usage(ctx, &before, NULL);
+    if (mpk_failed(mpki_tasks_build(ctx, tree, workers, &m->tasks))) return mpki_failed(ctx);
     m->threads = threads;
-    m->workers = m->tasks.cost < MPKI_WORTH_THREADS ? 1 : threads;
+    m->useful = useful;
+    m->workers = workers;
     m->waits = mpki_alloc(ctx, STAGE, m->tasks.count + 1, sizeof *m->waits);
     m->contribution = MPKI_ZNEW(ctx, STAGE, tree->nsuper + 1, void *);
     m->space = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
     m->runs = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
+    m->small = MPKI_ZNEW(ctx, STAGE, m->workers, mpki_small_blocks);
     for (int t = 0; m->space && m->runs && t < m->workers; t++) {
         m->space[t] = mpki_alloc(
             ctx, STAGE, MPKI_DISPATCH(tree->scalar, walk_space)((int64_t)tree->n + tree->outer),
             mpk_scalar_size(tree->scalar));
         m->runs[t] = MPKI_NEW(ctx, STAGE, tree->max_front + 1, mpki_run);
+        if (m->small) m->small[t] = (mpki_small_blocks){.ctx = ctx, .stage = STAGE};
     }
+    mpk_memory_usage(ctx, &after, NULL);
+    m->bytes = after - before;
     if (mpk_failed(mpki_failed(ctx))) mpki_walk_memory_free(ctx, m);
     return mpki_failed(ctx);
 }

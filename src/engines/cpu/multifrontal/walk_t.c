@@ -25,7 +25,7 @@ static int64_t contribution_bytes(const walk *z, int32_t s) {
 static T *new_contribution(walk *z, int worker, int32_t s) {
     if (mpki_is_outer(z->tree, s)) return z->f->schur;
     const int64_t bytes = contribution_bytes(z, s);
-    return bytes <= MPKI_SMALL ? mpki_small_get(&z->state[worker].small, bytes)
+    return bytes <= MPKI_SMALL ? mpki_small_get(z->state[worker].small, bytes)
                                : mpki_recycler_get(&z->recycler, bytes);
 }
 
@@ -37,7 +37,7 @@ static void release_contribution(walk *z, int worker, int32_t s) {
     }
     const int64_t bytes = contribution_bytes(z, s);
     if (bytes <= MPKI_SMALL)
-        mpki_small_put(&z->state[worker].small, z->contribution[s], bytes);
+        mpki_small_put(z->state[worker].small, z->contribution[s], bytes);
     else
         mpki_recycler_put(&z->recycler, z->contribution[s], bytes);
     z->contribution[s] = NULL;
@@ -46,6 +46,17 @@ static void release_contribution(walk *z, int worker, int32_t s) {
 static void release_children(walk *z, int worker, int32_t s) {
     for (int32_t k = z->tree->child_ptr[s]; k < z->tree->child_ptr[s + 1]; k++)
         release_contribution(z, worker, z->tree->child[k]);
+}
+
+/* The contributions that the front has taken whole, before its own comes. */
+static void release_assembled(walk *z, int worker, int32_t s, int32_t own) {
+    const mpki_tree_view *tree = z->tree;
+    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+        const int32_t child = tree->child[k];
+        const int64_t end = tree->rptr[child + 1];
+        if (end > tree->rptr[child] && tree->rel[end - 1] < own)
+            release_contribution(z, worker, child);
+    }
 }
 
 /* Share of the work that is done, for progress; below 1, which is reported once, at the end. */
@@ -72,9 +83,10 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     mpki_node *node = &nodes[s];
     *node = (mpki_node){.w = own + delayed, .delayed = delayed, .nrows = own + delayed + m};
     node->ld0 = mpki_leading(node->nrows);
-    mpk_status status = z->kind->storage(z, node);
+    mpk_status status = z->kind->storage(z, node, pool, worker);
     if (mpk_failed(status)) return status;
     z->kind->assemble(z, s, own, delayed, pool, worker);
+    release_assembled(z, worker, s, own);
 
     const int64_t rejected_before = state->pivots.rejected;
     status = z->kind->eliminate(z, s, pool, worker, &state->pivots);
@@ -93,12 +105,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
         if (!c) return MPK_ERR_MEMORY;
         z->contribution[s] = c;
         z->kind->update(z, s, c, pool, worker);
-        for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
-            int32_t child = tree->child[k];
-            if (!z->contribution[child]) continue;
-            z->kind->gather(z, child, own, delayed, c, m, pool, worker);
-            release_contribution(z, worker, child);
-        }
+        z->kind->gather(z, s, own, delayed, c, m, pool, worker);
     }
     release_children(z, worker, s);
     if (flops > MPKI_FLOPS_COUNTED) {
@@ -110,20 +117,21 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     return MPK_OK;
 }
 
+/* A task, and those above it that wait for it alone: a chain needs no other worker. */
 static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
     walk *z = arg;
-    const mpki_task *t = &z->f->memory.tasks.task[item];
-    for (int32_t s = t->first; s <= t->last; s++) {
-        if (atomic_load(&z->status) != MPK_OK || atomic_load(&z->runaway)) return;
-        mpk_status status = do_node(z, s, t->top ? pool : NULL, worker);
-        if (mpk_failed(status)) {
-            fail(z, status);
-            return;
-        }
-    }
     const mpki_walk_memory *memory = &z->f->memory;
-    if (t->parent >= 0 && atomic_fetch_sub(&memory->waits[t->parent], 1) == 1)
-        mpki_pool_push(pool, memory->tasks.task[t->parent].priority, run_task, z, t->parent);
+    for (const mpki_task *all = memory->tasks.task, *t = &all[item];; t = &all[t->parent]) {
+        for (int32_t s = t->first; s <= t->last; s++) {
+            if (atomic_load(&z->status) != MPK_OK || atomic_load(&z->runaway)) return;
+            mpk_status status = do_node(z, s, t->top ? pool : NULL, worker);
+            if (mpk_failed(status)) {
+                fail(z, status);
+                return;
+            }
+        }
+        if (t->parent < 0 || atomic_fetch_sub(&memory->waits[t->parent], 1) != 1) return;
+    }
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -134,6 +142,7 @@ int64_t FN(walk_space)(int64_t n) {
 
 static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
     *result = (mpki_numeric_result){.min_d = INFINITY,
+                                    .threads = threads,
                                     .rejected = atomic_load(&z->rejected),
                                     .runaway = atomic_load(&z->runaway)};
     for (int t = 0; t < threads; t++) {
@@ -153,11 +162,32 @@ static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
     }
 }
 
+/* By all workers of the plan; false on MPK_ERR_MEMORY. The factor learns whether they pay. */
+static bool in_parallel(walk *z) {
+    mpki_direct *f = z->f;
+    const mpki_walk_memory *memory = &f->memory;
+    const mpki_tasks *tasks = &memory->tasks;
+    mpki_pool *pool = mpki_context_pool(f->ctx, memory->threads, tasks->count + 1);
+    if (!pool) return false;
+    const int before = mpki_pool_set_team(pool, memory->workers);
+    const double busy_s = mpki_pool_count(pool).busy_s, begin_s = mpki_now_s();
+    for (int32_t k = 0; k < tasks->count; k++) atomic_init(&memory->waits[k], tasks->task[k].waits);
+    for (int32_t k = 0; k < tasks->count; k++)
+        if (tasks->task[k].waits == 0)
+            mpki_pool_push(pool, tasks->task[k].priority, run_task, z, k);
+    mpki_pool_run(pool);
+    const double wall_s = mpki_now_s() - begin_s;
+    if (atomic_load(&z->status) == MPK_OK && !atomic_load(&z->runaway))
+        mpki_pace_learn(&f->pace, memory->workers, wall_s,
+                        mpki_pool_count(pool).busy_s - busy_s + wall_s);
+    mpki_pool_set_team(pool, before);
+    return true;
+}
+
 mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,
                     const mpki_stop *stop, mpki_numeric_result *result) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
-    mpki_pool *pool = NULL;
     const bool general = tree->symmetry == MPK_GENERAL;
     walk z = {.f = f,
               .tree = tree,
@@ -180,7 +210,6 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
     }
     if (mpk_failed(mpki_recycler_init(ctx, "factorize", &z.recycler))) return mpki_failed(ctx);
     const mpki_walk_memory *memory = &f->memory;
-    const mpki_tasks *tasks = &memory->tasks;
     const int threads = memory->workers;
     z.contribution = (T **)memory->contribution;
     z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
@@ -189,7 +218,8 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
     for (int t = 0; t < threads; t++) {
         z.state[t].pivots.min_d = INFINITY;
         z.state[t].runs = memory->runs[t];
-        z.state[t].small = (mpki_small_blocks){.ctx = ctx, .stage = "factorize"};
+        z.state[t].small = &memory->small[t];
+        mpki_small_rewind(z.state[t].small);
         FN(front_work_set)(&z.works[t], (int64_t)tree->n + tree->outer, memory->space[t]);
     }
     if (threads == 1) {
@@ -198,15 +228,8 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
             if (mpk_failed(status)) fail(&z, status);
             if (atomic_load(&z.status) != MPK_OK || atomic_load(&z.runaway)) break;
         }
-    } else {
-        pool = mpki_context_pool(ctx, threads, tasks->count + 1);
-        if (!pool) goto done;
-        for (int32_t k = 0; k < tasks->count; k++)
-            atomic_init(&memory->waits[k], tasks->task[k].waits);
-        for (int32_t k = 0; k < tasks->count; k++)
-            if (tasks->task[k].waits == 0)
-                mpki_pool_push(pool, tasks->task[k].priority, run_task, &z, k);
-        mpki_pool_run(pool);
+    } else if (!in_parallel(&z)) {
+        goto done;
     }
     add_up(&z, threads, result);
     if (atomic_load(&z.status) == MPK_ERR_NUMERIC)
@@ -216,7 +239,6 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
     for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) release_contribution(&z, 0, s);
-    for (int t = 0; z.state && t < threads; t++) mpki_small_free(&z.state[t].small);
     mpki_recycler_free(&z.recycler);
     mpki_release(ctx, z.works);
     mpki_release(ctx, z.state);
@@ -231,15 +253,37 @@ static inline T scaled(T x, double s, double t, bool near) {
                 : t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
 }
 
-void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *scale, void *sax) {
+/* S A S by ranges of columns. */
+typedef struct scaling {
+    const mpki_tree_view *tree;
+    const T *x;
+    T *y;
+    const double *scale, *rows;
+    bool near;
+} scaling;
+
+enum { SCALED_COLUMNS = 4096 };
+
+static void scale_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const scaling *s = arg;
+    const mpki_tree_view *tree = s->tree;
+    const int64_t j0 = item * SCALED_COLUMNS, j1 = j0 + SCALED_COLUMNS;
+    (void)pool, (void)worker;
+    for (int64_t j = j0; j < j1 && j < tree->n; j++)
+        for (int64_t k = tree->ap[j]; k < tree->ap[j + 1]; k++)
+            s->y[k] = scaled(s->x[k], s->scale[j], s->rows[tree->ai[k]], s->near);
+}
+
+void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *scale, void *sax,
+                      mpki_pool *pool) {
     const T *x = ax;
     T *y = sax;
     const bool general = tree->symmetry == MPK_GENERAL;
     const double *rows = general ? scale + tree->n : scale;
-    const bool near = mpki_scales_near(tree->n, scale) && mpki_scales_near(tree->n, rows);
-    for (int32_t j = 0; j < tree->n; j++)
-        for (int64_t k = tree->ap[j]; k < tree->ap[j + 1]; k++)
-            y[k] = scaled(x[k], scale[j], rows[tree->ai[k]], near);
+    scaling s = {tree,  x,    y,
+                 scale, rows, mpki_scales_near(tree->n, scale) && mpki_scales_near(tree->n, rows)};
+    mpki_pool_for(pool, 0, ((int64_t)tree->n + SCALED_COLUMNS - 1) / SCALED_COLUMNS, scale_item,
+                  &s);
     for (int32_t j = 0; tree->outer && j < tree->n; j++)
         for (int64_t k = tree->outer_ap[j]; k < tree->outer_ap[j + 1]; k++)
             y[tree->nnz + k] =

@@ -5,7 +5,6 @@
  *  symmetric. Included by files that are compiled once for each scalar type. */
 #include "engines/cpu/isa/cpu.h"
 #include "multifrontal.h"
-#include "recycle.h"
 #include "tuning.h"
 
 typedef struct worker_state {
@@ -15,7 +14,7 @@ typedef struct worker_state {
     int64_t nnz;
     int32_t max_front;
     mpki_run *runs;
-    mpki_small_blocks small;
+    mpki_small_blocks *small;
 } worker_state;
 
 struct FN(node_kind);
@@ -43,7 +42,7 @@ typedef struct FN(node_kind) {
     /** Entries of a contribution of m rows. */
     int64_t (*contribution)(int64_t m);
     /** Room for the node's numbers, zeros; MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
-    mpk_status (*storage)(walk *z, mpki_node *node);
+    mpk_status (*storage)(walk *z, mpki_node *node, mpki_pool *pool, int worker);
     /** Entries of A, delayed columns, and the children's contributions as far as they come into the
      *  fully summed part. */
     void (*assemble)(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
@@ -52,8 +51,8 @@ typedef struct FN(node_kind) {
     mpk_status (*eliminate)(walk *z, int32_t s, mpki_pool *pool, int worker, mpki_pivots *pivots);
     /** c := what the pivots leave of the rows below. */
     void (*update)(walk *z, int32_t s, T *c, mpki_pool *pool, int worker);
-    /** c += the rest of a child's contribution. m: rows of c */
-    void (*gather)(const walk *z, int32_t child, int32_t own, int32_t delayed, T *c, int64_t m,
+    /** c += the rest of the children's contributions. m: rows of c */
+    void (*gather)(const walk *z, int32_t s, int32_t own, int32_t delayed, T *c, int64_t m,
                    mpki_pool *pool, int worker);
     /** Of e pivots with l rows after them. */
     double (*flops)(double e, double l);
@@ -62,12 +61,12 @@ typedef struct FN(node_kind) {
 
 extern const FN(node_kind) FN(symmetric_node), FN(general_node);
 
-/* The rows of a child's contribution in its parent's front, as runs. */
-static inline int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t own,
-                                int32_t delayed, mpki_run *runs) {
+/* The rows of a child's contribution in its parent's front, from row `first` on, as runs. */
+static inline int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t first,
+                                int32_t own, int32_t delayed, mpki_run *runs) {
     const int32_t *rel = tree->rel + tree->rptr[child];
     int32_t m = (int32_t)(tree->rptr[child + 1] - tree->rptr[child]), count = 0;
-    for (int32_t r = 0; r < m; r++) {
+    for (int32_t r = first; r < m; r++) {
         int32_t to = rel[r] < own ? rel[r] : rel[r] + delayed;
         if (count && runs[count - 1].to + runs[count - 1].count == to)
             runs[count - 1].count++;
@@ -75,6 +74,14 @@ static inline int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32
             runs[count++] = (mpki_run){r, 1, to};
     }
     return count;
+}
+
+/* Zeros in a node's new memory: by all workers where it is much, each its own pages. */
+static inline mpk_status clear_node(const walk *z, void *memory, size_t bytes, mpki_pool *pool,
+                                    int worker) {
+    return mpki_clear_shared(z->f->ctx, "factorize", memory, bytes, pool, worker)
+               ? MPK_ERR_CANCELLED
+               : MPK_OK;
 }
 
 #endif

@@ -3,6 +3,7 @@
  * and spread to the columns and rows that they stand for. What a limit does to them is decided on
  * the host. */
 #include "frames.h"
+#include "core/ascending.h"
 #include "engines/interface/largest.h"
 
 #include <stdlib.h>
@@ -136,11 +137,6 @@ static mpk_status graph_of_factor(mpki_isai_job *job, const mpki_isai_framing *f
     return status;
 }
 
-static int ascending(const void *a, const void *b) {
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The frames that A joins, by columns of A. */
 static mpk_status graph_of_matrix(mpki_isai_job *job, const mpki_isai_framing *f, pattern *s) {
     const mpki_full *a = f->stages->at ? f->stages->at : f->stages->a; /* by rows: columns of A */
@@ -166,7 +162,8 @@ static mpk_status graph_of_matrix(mpki_isai_job *job, const mpki_isai_framing *f
                     last[to] = p;
                     s->index[count++] = to;
                 }
-            qsort(s->index + s->ptr[p], (size_t)(count - s->ptr[p]), sizeof *s->index, ascending);
+            qsort(s->index + s->ptr[p], (size_t)(count - s->ptr[p]), sizeof *s->index,
+                  mpki_ascending);
         }
         s->ptr[f->m] = count;
     }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Workers that pay, from the plan of a walk. */
+#include "workers.h"
+
+#include "core/pool.h"
+#include "engines/cpu/front/storage.h"
+#include "tuning.h"
+
+/* Numbers that are tried, and `most`: about a quarter or a half apart. */
+static int next_number(int workers, int most) {
+    int step = 1;
+    while (step * 4 <= workers) step *= 2;
+    return workers < most && workers + step > most ? most : workers + step;
+}
+
+static int number_below(int workers) {
+    int below = 1;
+    for (int k = 1; k < workers; k = next_number(k, workers)) below = k;
+    return below;
+}
+
+/* Costs of nodes; `share`: what one more worker has to get of a front. */
+typedef struct plan {
+    const mpki_tree_view *tree;
+    double *cost, *path; /* nsuper */
+    double all, share;
+} plan;
+
+static double longest_path(const plan *p, int workers) {
+    const mpki_tree_view *tree = p->tree;
+    double longest = 0;
+    for (int32_t s = tree->nsuper - 1; s >= 0; s--) {
+        const double helpers = 1 + p->cost[s] / p->share,
+                     above = tree->parent[s] >= 0 ? p->path[tree->parent[s]] : 0;
+        p->path[s] = above + p->cost[s] / (helpers < workers ? helpers : workers);
+        if (p->path[s] > longest) longest = p->path[s];
+    }
+    return longest;
+}
+
+static int useful(const plan *p, int most, double wake) {
+    static const double GAIN = 0.9, LOSS = 0.05; /* of time, to take more; of each worker's */
+    int best = 1;
+    static const double RATE = 1e6 * MPKI_COSTS_A_MICROSECOND;
+    double best_s = p->all / RATE;
+    for (int k = 1; k < most;) {
+        k = next_number(k, most);
+        const double share = p->all / k, path = longest_path(p, k);
+        const double time =
+            ((share > path ? share : path) + LOSS * share) / RATE + (k + MPKI_WAKES_A_WALK) * wake;
+        if (time < GAIN * best_s) best = k, best_s = time;
+    }
+    return best;
+}
+
+/* ---- a walk and a solve ---------------------------------------------------------------------- */
+
+static void rows_of(const mpki_tree_view *tree, int32_t s, double *w, double *m) {
+    *w = tree->sptr[s + 1] - tree->sptr[s];
+    *m = (double)(tree->rptr[s + 1] - tree->rptr[s]);
+}
+
+static void plan_factor(plan *p) {
+    p->share = MPKI_SHARE_FACTOR;
+    p->all = 0;
+    for (int32_t s = 0; s < p->tree->nsuper; s++) {
+        double w, m;
+        rows_of(p->tree, s, &w, &m);
+        p->all += p->cost[s] = mpki_node_cost(w, m, p->tree->flops[s]);
+    }
+}
+
+/* L is read twice; the rest is for a node's rows, and to find it. */
+static void plan_solve(plan *p) {
+    p->share = MPKI_SHARE_SOLVE;
+    p->all = 0;
+    for (int32_t s = 0; s < p->tree->nsuper; s++) {
+        double w, m;
+        rows_of(p->tree, s, &w, &m);
+        p->all += p->cost[s] = 8 * w * (w + m) + 20 * (w + m) + 1000;
+    }
+}
+
+mpki_useful mpki_useful_of_plan(mpk_context *ctx, const mpki_tree_view *tree, int threads,
+                                double wake) {
+    mpki_useful found = {1, 1};
+    plan p = {.tree = tree};
+    p.cost = mpki_alloc(ctx, "factorize", 2 * (int64_t)tree->nsuper + 1, sizeof *p.cost);
+    if (!p.cost) return found;
+    p.path = p.cost + tree->nsuper;
+    plan_factor(&p);
+    found.factor = p.all < MPKI_WORTH_THREADS ? 1 : useful(&p, threads, wake);
+    plan_solve(&p);
+    /* the tasks are cut for the factorization */
+    found.solve = p.all < MPKI_SOLVE_WORTH ? 1 : useful(&p, found.factor, wake);
+    mpki_release(ctx, p.cost);
+    return found;
+}
+
+mpki_useful mpki_useful_workers(mpk_context *ctx, const mpki_tree_view *tree, int threads) {
+    double cost = 0;
+    threads = mpki_context_threads(ctx, threads);
+    if (mpki_context_takes_all(ctx)) return (mpki_useful){threads, threads};
+    for (int32_t s = 0; s < tree->nsuper; s++) {
+        double w, m;
+        rows_of(tree, s, &w, &m);
+        cost += mpki_node_cost(w, m, tree->flops[s]);
+    }
+    if (threads < 2 || cost < MPKI_WORTH_THREADS) return (mpki_useful){1, 1};
+    const mpki_useful most = mpki_useful_of_plan(ctx, tree, threads, 0);
+    if (most.factor == 1) return most; /* nor need it be measured */
+    return mpki_useful_of_plan(ctx, tree, threads, mpki_context_wake_s(ctx, threads));
+}
+
+/* ---- what walks have shown ------------------------------------------------------------------- */
+
+void mpki_pace_learn(mpki_pace *pace, int workers, double wall_s, double busy_s) {
+    static const double IDLE = 0.4, SLOWER = 1.05;
+    if (workers == 1 || pace->settled) return;
+    if (pace->workers != workers) pace->workers = workers, pace->walks = 0;
+    if (pace->walks++ == 0) return;
+    if (pace->more && wall_s > SLOWER * pace->more_s) {
+        pace->workers = pace->more;
+        pace->settled = true;
+    } else if (busy_s < IDLE * workers * wall_s) {
+        pace->more = workers;
+        pace->more_s = wall_s;
+        pace->workers = number_below(workers);
+        pace->walks = 0;
+    }
+}

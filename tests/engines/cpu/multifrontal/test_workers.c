@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many workers a walk takes, what they push and wake, and that their number is not in the bits:
+ * chains, stars, wide trees. */
+#include "../../../sanitized.h"
+#include "support.h"
+
+#include "core/pool.h"
+#include "engines/cpu/multifrontal/workers.h"
+#include "factor/direct_numbers.h"
+
+static mpk_context *context(int cores) {
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, cores);
+    return ctx;
+}
+
+/* n columns that meet nothing but some of the last `hub` ones. */
+static mpk_problem *star(mpk_context *ctx, int n, int hub) {
+    const int64_t most = (int64_t)n * 5 + (int64_t)hub * hub;
+    int32_t *row = malloc((size_t)most * sizeof *row), *col = malloc((size_t)most * sizeof *col);
+    double *x = malloc((size_t)most * sizeof *x);
+    int64_t nnz = 0;
+    for (int j = 0; j < n + hub; j++) {
+        row[nnz] = col[nnz] = j, x[nnz++] = j < n ? (j & 1 ? 1 : -1) : 0;
+        for (int k = 0; j < n && k < 4; k++)
+            row[nnz] = n + (j * 7 + k * k * 13) % hub, col[nnz] = j,
+            x[nnz++] = (j * 31 + k * 17) % 23 - 11.5;
+    }
+    mpk_problem *problem = NULL;
+    assert_int_equal(mpk_problem_from_triplets(ctx, n + hub, MPK_D, MPK_SYMMETRIC, MPK_LOWER, nnz,
+                                               row, col, x, &problem),
+                     MPK_OK);
+    free(row), free(col), free(x);
+    return problem;
+}
+
+static mpk_problem *problem_of(mpk_context *ctx, int which) {
+    static const char *const specs[] = {"optimal-control 300", "helmholtz 3d 14", "stokes mac 40",
+                                        "random 400 density=0.05"};
+    mpk_problem *problem = NULL;
+    if (which == 4) return star(ctx, TEST_SANITIZED ? 1000 : 5000, 150);
+    assert_int_equal(mpk_problem_generate(ctx, specs[which], 1, &problem), MPK_OK);
+    return problem;
+}
+
+enum { PROBLEMS = 5, MANY = 12 };
+
+/* D twice (a factor, and once more), a solution, and several together. */
+static double *results(int which, int threads, int64_t *count) {
+    mpk_context *ctx = context(64);
+    mpk_problem *problem = problem_of(ctx, which);
+    mpk_problem_view v;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.threads = threads;
+    mpk_problem_view_get(problem, &v);
+    const size_t n = (size_t)v.n, all = n * (4 + 2 + 2 * MANY);
+    double *out = calloc(all, sizeof *out), *b = malloc(n * MANY * sizeof *b);
+    for (size_t i = 0; i < n * MANY; i++) b[i] = (double)((i * 37) % 101) - 50;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_true(mpk_factorize(ctx, an, NULL, &o, &fac) >= 0);
+    assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, out, 2 * n * sizeof *out), MPK_OK);
+    assert_true(mpk_refactorize(ctx, NULL, &o, fac) >= 0);
+    assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, out + 2 * n, 2 * n * sizeof *out), MPK_OK);
+    mpk_factor_info_get(fac, &info);
+    assert_int_equal(info.threads, threads);
+    double *x = out + 4 * n;
+    assert_true(mpk_solve(ctx, fac, 1, b, v.n, x, v.n, &o, NULL) >= 0);
+    o.refine = 0;
+    assert_true(mpk_solve(ctx, fac, 1, b, v.n, x + n, v.n, &o, NULL) >= 0);
+    assert_true(mpk_solve(ctx, fac, MANY, b, v.n, x + 2 * n, v.n, &o, NULL) >= 0);
+    memcpy(b, x, n * sizeof *b); /* in place */
+    for (size_t i = 0; i < n; i++) x[(2 + MANY) * n + i] = (double)((i * 37) % 101) - 50;
+    assert_true(
+        mpk_solve(ctx, fac, 1, x + (2 + MANY) * n, v.n, x + (2 + MANY) * n, v.n, &o, NULL) >= 0);
+    assert_memory_equal(x + (2 + MANY) * n, x + n, n * sizeof *x);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    free(b);
+    *count = (int64_t)all;
+    return out;
+}
+
+static void test_same_bits(void **unused) {
+    (void)unused;
+    static const int threads[] = {2, 3, 8, 16, 64};
+    for (int which = 0; which < PROBLEMS; which++) {
+        int64_t count;
+        double *one = results(which, 1, &count);
+        for (int t = 0; t < 5; t++) {
+            double *x = results(which, threads[t], &count);
+            if (memcmp(one, x, (size_t)count * sizeof *x))
+                fail_msg("problem %d: other bits with %d threads", which, threads[t]);
+            free(x);
+        }
+        free(one);
+    }
+}
+
+/* A chain is done by who does its end: it is cut into many tasks, but few are pushed, whoever else
+ * may wait. */
+static void test_chain_is_not_pushed(void **unused) {
+    (void)unused;
+    for (int threads = 2; threads <= 64; threads *= 2) {
+        mpk_context *ctx = context(64);
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_options o;
+        mpk_options_init(&o);
+        o.threads = threads;
+        assert_int_equal(mpk_problem_generate(ctx, "optimal-control 500", 1, &problem), MPK_OK);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        const mpki_tree_view tree = mpki_tree_view_of(an);
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+        mpki_pool *pool = mpki_context_pool(ctx, threads, 1);
+        const mpki_pool_counts before = mpki_pool_count(pool);
+        assert_int_equal(mpk_refactorize(ctx, NULL, &o, fac), MPK_OK);
+        const mpki_pool_counts walk = mpki_pool_count(pool);
+        double *x = calloc((size_t)tree.n, sizeof *x);
+        o.refine = 0;
+        assert_true(mpk_solve(ctx, fac, 1, x, tree.n, x, tree.n, &o, NULL) >= 0);
+        const mpki_pool_counts solve = mpki_pool_count(pool);
+        const int64_t pushed = walk.pushes - before.pushes;
+        if (pushed > tree.nsuper / 8 || solve.pushes - walk.pushes > 2 * (pushed + 1))
+            fail_msg("%d threads: %lld tasks pushed, %lld in a solve, of %d nodes", threads,
+                     (long long)pushed, (long long)(solve.pushes - walk.pushes), tree.nsuper);
+        assert_true(walk.wakes - before.wakes <= 2 * (pushed + walk.loops - before.loops) + 2);
+        free(x);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+}
+
+static mpki_useful useful(const char *spec, int threads, double wake) {
+    mpk_context *ctx = context(64);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_options o;
+    mpk_options_init(&o);
+    assert_int_equal(mpk_problem_generate(ctx, spec, 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    const mpki_tree_view tree = mpki_tree_view_of(an);
+    const mpki_useful found = mpki_useful_of_plan(ctx, &tree, threads, wake);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    return found;
+}
+
+/* Chains and small trees take one worker, large ones all; who is dear to wake is not woken. */
+static void test_useful(void **unused) {
+    (void)unused;
+    static const double WAKE = 5e-6;
+    assert_int_equal(useful("optimal-control 2000", 64, WAKE).factor, 1);
+    assert_int_equal(useful("helmholtz 2d 20", 64, WAKE).factor, 1);
+    const mpki_useful cube = useful("helmholtz 3d 22", 16, WAKE);
+    assert_true(cube.factor >= 8 && cube.factor <= 16);
+    assert_true(cube.solve >= 1 && cube.solve <= cube.factor);
+    assert_int_equal(useful("helmholtz 3d 22", 2, WAKE).factor, 2);
+    assert_int_equal(useful("helmholtz 3d 22", 1, WAKE).factor, 1);
+    assert_int_equal(useful("helmholtz 3d 22", 16, 1).factor, 1);
+}
+
+/* No more workers than cores, in what is told, too. */
+static void test_cores(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_factor_info info;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.threads = mpki_cores() + 3;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 14", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    mpk_factor_info_get(fac, &info);
+    assert_true(info.threads >= 1 && info.threads <= mpki_cores());
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
+/* Workers that wait most of the time become fewer, and more again if that is slower. */
+static void test_pace(void **unused) {
+    (void)unused;
+    mpki_pace p = {0};
+    mpki_pace_learn(&p, 16, 1, 1); /* the first walk does not count */
+    assert_int_equal(p.workers, 16);
+    mpki_pace_learn(&p, 16, 1, 15);
+    assert_int_equal(p.workers, 16);
+    mpki_pace_learn(&p, 16, 1, 3);
+    const int fewer = p.workers;
+    assert_true(fewer < 16 && fewer >= 8);
+    mpki_pace_learn(&p, fewer, 2, 3);
+    mpki_pace_learn(&p, fewer, 0.9, 3);
+    assert_true(p.workers < fewer);
+    const int least = p.workers;
+    mpki_pace_learn(&p, least, 1.2, 1);
+    mpki_pace_learn(&p, least, 1.2, 1); /* slower: back, for good */
+    assert_int_equal(p.workers, fewer);
+    mpki_pace_learn(&p, fewer, 1, 0.1);
+    mpki_pace_learn(&p, fewer, 1, 0.1);
+    assert_int_equal(p.workers, fewer);
+    mpki_pace alone = {0};
+    for (int k = 0; k < 3; k++) mpki_pace_learn(&alone, 1, 1, 0);
+    assert_int_equal(alone.workers, 0);
+    mpki_pace two = {0};
+    for (int k = 0; k < 2; k++) mpki_pace_learn(&two, 2, 1, 0.5);
+    assert_int_equal(two.workers, 1);
+}
+
+/* Where memory_limit is too little for several workers, one does it within the limit. */
+static void test_memory_limit(void **unused) {
+    (void)unused;
+    mpk_context *ctx = context(16);
+    mpk_problem *problem = NULL;
+    mpk_problem_view v;
+    mpk_analysis *an = NULL;
+    mpk_analysis_info predicted;
+    mpk_factor *fac = NULL, *many = NULL;
+    mpk_factor_info info;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.threads = 16;
+    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 22", 1, &problem), MPK_OK);
+    mpk_problem_view_get(problem, &v);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    mpk_analysis_info_get(an, &predicted);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &many), MPK_OK);
+    o.memory_limit = (double)predicted.peak_bytes;
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+        mpk_factor_info_get(fac, &info);
+        if ((double)info.peak_bytes > 1.1 * o.memory_limit)
+            fail_msg("%lld bytes of %.0f, %d threads", (long long)info.peak_bytes, o.memory_limit,
+                     info.threads);
+    }
+    const size_t size = 2 * (size_t)v.n * sizeof(double);
+    double *d = malloc(size), *e = malloc(size);
+    assert_int_equal(mpk_get(ctx, many, MPK_GET_D, d, size), MPK_OK);
+    assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, e, size), MPK_OK);
+    assert_memory_equal(d, e, size);
+    free(d), free(e);
+    mpk_factor_destroy(&fac);
+    mpk_factor_destroy(&many);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_chain_is_not_pushed),
+        cmocka_unit_test(test_useful),    cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_pace),      cmocka_unit_test(test_memory_limit)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
