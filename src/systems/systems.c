@@ -99,7 +99,7 @@ mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an, const mp
     s->single.threads = 1;
     s->keep = full.keep;
     s->expected = full.expected > 0 ? full.expected : count;
-    s->workers = o.threads > 0 ? o.threads : mpki_threads_default();
+    s->workers = mpki_context_threads(ctx, o.threads > 0 ? o.threads : mpki_threads_default());
     s->width = 1;
     status = make_children(s);
     if (!mpk_failed(status))
