@@ -84,12 +84,13 @@ if(METAPACK_TEST_ROOMS AND NOT "examples" MATCHES "^(${METAPACK_TEST_ROOMS})$")
     set(MPKI_TEST_EXAMPLES OFF)
 endif()
 file(GLOB MPKI_EXAMPLES CONFIGURE_DEPENDS examples/*.c)
+set(MPKI_EXAMPLE_systems 100) # programs: what it is called with as a test
 foreach(source ${MPKI_EXAMPLES})
     get_filename_component(name ${source} NAME_WE)
     if(MPKI_TEST_EXAMPLES AND NOT TARGET example_${name})
         add_executable(example_${name} ${source})
         target_link_libraries(example_${name} PRIVATE metapack m)
-        add_test(NAME example_${name} COMMAND example_${name}
+        add_test(NAME example_${name} COMMAND example_${name} ${MPKI_EXAMPLE_${name}}
                  WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         set_tests_properties(example_${name} PROPERTIES LABELS examples TIMEOUT 300)
     endif()

@@ -73,6 +73,10 @@ void mpk_context_destroy(mpk_context **ctx) {
     *ctx = NULL;
 }
 
+const mpk_allocator *mpki_context_allocator(const mpk_context *ctx) {
+    return &ctx->allocator;
+}
+
 int mpki_context_threads(mpk_context *ctx, int threads) {
     if (ctx->cores == 0) ctx->cores = mpki_cores();
     return threads < 1 ? 1 : threads < ctx->cores ? threads : ctx->cores;

@@ -59,6 +59,9 @@ mpk_status mpki_failed(const mpk_context *ctx);
 /** The worse of two statuses: a failure before a reservation before MPK_OK. */
 mpk_status mpki_worse(mpk_status a, mpk_status b);
 
+/** The source of the context's memory, for one that a thread of its call has for itself. */
+const mpk_allocator *mpki_context_allocator(const mpk_context *ctx);
+
 /* ---- a device -------------------------------------------------------------------------------- */
 
 /** What a device backend keeps with the context (handles, streams), or NULL. */
