@@ -35,8 +35,8 @@ check:             ## everything that must hold before a change goes in (tools/c
 check-all: check   ## and what takes an hour: random systems, judged exactly (docs/design/oracle.md; HOURS=1)
 	@JOBS=$(JOBS) tools/check-all $(HOURS)
 
-check-clients:     ## clients from PyPI on METAPACK: the wheel, scikit-fem, NGSolve, pandapower, Ipopt (tools/check-clients --list)
-	@$(SETUP) build
+check-clients:     ## clients on METAPACK, from PyPI and Debian: wheel, scikit-fem, Ipopt, Eigen, R, ... (tools/check-clients --list)
+	@$(SETUP) build clients
 	@tools/check-clients
 
 bench: build       ## beside MUMPS, SSIDS and MKL PARDISO, where they are (bench/README.md)

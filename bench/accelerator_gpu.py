@@ -159,10 +159,13 @@ def report(options):
              "three: complete, as many stages as it takes. *engine*: `device = cuda`, which has the whole algorithm on the GPU, blocks of up to 32 rows.",
              "*interface*: `mpk_accelerator_cuda()`, downdates in subsets, blocks padded to 32, 16 or 8 rows; then the same with atomic additions. The",
              "times have the transfer of A's blocks there and of the factor back, which the interface makes for all that the processor does with it. *queueing*: the",
-             "host's time in the calls of kernels.", "", *(table(rows) if rows else ["No machine with a GPU has made the rows yet."]), "", *summary(rows, left)]
+             "host's time in the calls of kernels; the processor's rows come last, as far as the time goes (-: it did not).", "", *(table(rows) if rows else ["No machine with a GPU has made the rows yet."]), "", *summary(rows, left)]
+    if any(len({(r["positive"], r["negative"]) for r in rows if r["matrix"] == m and "failed" not in r}) > 1 for m in {r["matrix"] for r in rows}):
+        lines += ["Where inertias differ the matrix is singular to working precision, and a zero eigenvalue has the sign of a rounding (cvxqp1_m has 1, stokes64 2, dualc5 270).", ""]
     if any("solve_s" in row for row in rows):
         lines += ["## Solves", "", "Milliseconds of x := A⁻¹ b without refinement, b and x in the host's memory, the least of three; *processor*: of the factor that its",
-                  "own table made, by the processor's engine.", "", *solves(rows), "", *solve_summary(rows), ""]
+                  "own table made, by the processor's engine. The interface's solve is a batch of one launch for each level set and part of a step, with blocks padded",
+                  "to 32 rows and a block of 32 right-hand sides whether they are asked for or not, so that one costs nearly what 32 do.", "", *solves(rows), "", *solve_summary(rows), ""]
     if drawn:
         lines += ["## Fig. 8.4, with real overlap", "", "Executor, inspector and the GPU by its own clock, of a factorization in two stages", "(`metapack solve --generate "
                   "'random 400 0.02 0.3' --backend cuda-interface --stages 3 --trace FILE.svg`).", "", f"![trace]({picture})", ""]

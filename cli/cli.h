@@ -25,7 +25,8 @@ enum {
     CLI_VSIM = 8192,
     CLI_INVERSE = 16384,
     CLI_SCHUR = 32768,
-    CLI_DOCTOR = 65536
+    CLI_DOCTOR = 65536,
+    CLI_SYSTEMS = 131072
 };
 
 enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
@@ -49,6 +50,7 @@ typedef struct cli_args {
     int nwords;
     const char *dense;     /* method of a dense solve, "off": none */
     const char *variables; /* of schur */
+    const char *values;    /* of systems */
     const char *seconds;   /* of doctor */
     const char *generate, *rhs, *output, *plot, *trace, *perm, *given_blocks, *given_pivots;
     const char *analysis, *factor, *given_tree, *save, *tree;        /* as mpk_job has them */
@@ -206,6 +208,7 @@ int cmd_analyse(cli_args *args);
 int cmd_inertia(cli_args *args);
 int cmd_inverse(cli_args *args);
 int cmd_schur(cli_args *args);
+int cmd_systems(cli_args *args);
 int cmd_doctor(cli_args *args);
 int cmd_info(cli_args *args);
 int cmd_generate(cli_args *args);

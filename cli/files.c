@@ -37,7 +37,7 @@ static void add(files *f, cli_kind kind, const char *what, const char *path) {
 /* Inputs first by words, then all by options. */
 static void gather(const cli_args *args, files *f) {
     const unsigned matrix = CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR |
-                            CLI_DOCTOR | CLI_INFO | CLI_STATS | CLI_CONVERT;
+                            CLI_SYSTEMS | CLI_DOCTOR | CLI_INFO | CLI_STATS | CLI_CONVERT;
     static const char pipe[] = "pipe:";
     *f = (files){.ins = 0};
     if (args->command & (matrix | CLI_VSIM | CLI_ACCELERATORS) && args->nwords && !args->generate)

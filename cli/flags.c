@@ -7,15 +7,15 @@
 #include <string.h>
 
 #define ALL                                                                                        \
-    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_DOCTOR | CLI_INFO |     \
-     CLI_GENERATE | CLI_CONVERT | CLI_STATS)
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_SYSTEMS | CLI_DOCTOR |  \
+     CLI_INFO | CLI_GENERATE | CLI_CONVERT | CLI_STATS)
 #define READ                                                                                       \
-    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_DOCTOR | CLI_INFO |     \
-     CLI_CONVERT | CLI_STATS)
+    (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_SYSTEMS | CLI_DOCTOR |  \
+     CLI_INFO | CLI_CONVERT | CLI_STATS)
 #define ORDER (CLI_SOLVE | CLI_ANALYSE | CLI_INERTIA)
 #define FACTOR (CLI_SOLVE | CLI_INERTIA)
-#define DIRECT (ORDER | CLI_INVERSE | CLI_SCHUR)
-#define PIVOTS (FACTOR | CLI_INVERSE | CLI_SCHUR)
+#define DIRECT (ORDER | CLI_INVERSE | CLI_SCHUR | CLI_SYSTEMS)
+#define PIVOTS (FACTOR | CLI_INVERSE | CLI_SCHUR | CLI_SYSTEMS)
 #define BLOCKS (CLI_SOLVE | CLI_ANALYSE)
 #define AT(field) offsetof(cli_args, field)
 
@@ -24,7 +24,11 @@ const cli_flag cli_flags[] = {
     {"generate", 0, CLI_STRING, READ, AT(generate), "SPEC",
      "generate A, as in --generate \"nlpkkt 20\""},
     {"rhs", 'b', CLI_INPUT, CLI_SOLVE, AT(rhs), "B", "right-hand sides; without it A times ones"},
-    {"output", 'o', CLI_VECTORS, CLI_SOLVE, AT(output), "X",
+    {"values", 0, CLI_INPUT, CLI_SYSTEMS, AT(values), "V",
+     "values in the order of A's, a column for each system: .mtx, .npy, each also .gz or .xz"},
+    {"rhs", 'b', CLI_INPUT, CLI_SYSTEMS, AT(rhs), "B",
+     "right-hand sides: one for all, or a column for each system"},
+    {"output", 'o', CLI_VECTORS, CLI_SOLVE | CLI_SYSTEMS, AT(output), "X",
      "write the solution: .mtx, .npy, each also .gz or .xz"},
     {"pattern", 0, CLI_SWITCH, CLI_INVERSE, AT(pattern), NULL,
      "all entries of A^-1 where A has some, not the diagonal alone"},
@@ -59,7 +63,7 @@ const cli_flag cli_flags[] = {
     {"krylov", 0, CLI_OPTION, CLI_SOLVE, 0, "NAME", NULL},
     {"tolerance", 0, CLI_OPTION, CLI_SOLVE, 0, "E", NULL},
     {"max-iterations", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
-    {"refine", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
+    {"refine", 0, CLI_OPTION, CLI_SOLVE | CLI_SYSTEMS, 0, "N", NULL},
     {"condition", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
     {"device", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_DOCTOR | CLI_BENCH, 0, "WHERE", NULL},
     {"threads", 0, CLI_OPTION, DIRECT | CLI_DOCTOR | CLI_STATS | CLI_BENCH, 0, "N", NULL},
@@ -69,8 +73,8 @@ const cli_flag cli_flags[] = {
     {"plot", 0, CLI_PICTURE, CLI_STATS, AT(plot), "FILE",
      "draw blocks and level sets: .svg, .png, .pdf"},
     {"force", 0, CLI_SWITCH,
-     CLI_SOLVE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_GENERATE | CLI_CONVERT, AT(force),
-     NULL, "write more than 1 GB, and to a disk that is too full"},
+     CLI_SOLVE | CLI_INERTIA | CLI_INVERSE | CLI_SCHUR | CLI_SYSTEMS | CLI_GENERATE | CLI_CONVERT,
+     AT(force), NULL, "write more than 1 GB, and to a disk that is too full"},
     {"json", 0, CLI_SWITCH,
      ALL | CLI_BENCH | CLI_IPOPT | CLI_PETSC | CLI_DEVICES | CLI_ACCELERATORS, AT(json), NULL,
      "one JSON object on standard output"},
@@ -96,7 +100,7 @@ const cli_flag cli_flags[] = {
     {"scaling", 0, CLI_OPTION, DIRECT, 0, "WHEN", NULL},
     {"model-threads", 0, CLI_OPTION, DIRECT, 0, "N", NULL},
     {"Accuracy", 0, CLI_HEADING, 0, 0, NULL, NULL},
-    {"accuracy", 0, CLI_OPTION, CLI_SOLVE, 0, "E", NULL},
+    {"accuracy", 0, CLI_OPTION, CLI_SOLVE | CLI_SYSTEMS, 0, "E", NULL},
     {"accuracy", 0, CLI_OPTION, CLI_INVERSE, 0, "E",
      "most error that the check of the result may show; below 0: 1e-8"},
     {"pivot-threshold", 0, CLI_OPTION, PIVOTS, 0, "U", NULL},

@@ -23,6 +23,8 @@ static const struct command {
      "the diagonal of A^-1, or its entries where A has some"},
     {"schur", CLI_SCHUR, cmd_schur, "A --variables WHICH [-o S]",
      "the Schur complement on some variables"},
+    {"systems", CLI_SYSTEMS, cmd_systems, "A --values V [-b B] [-o X]",
+     "many systems of A's pattern at once"},
     {"doctor", CLI_DOCTOR, cmd_doctor, "A [-o PAGE.html]",
      "say what A is, what makes it hard, what its answer is worth"},
     {"info", CLI_INFO, cmd_info, "A", "say what a matrix file holds"},

@@ -120,6 +120,12 @@ target_link_libraries(bench_saving PRIVATE metapack)
 set_target_properties(bench_saving PROPERTIES OUTPUT_NAME saving
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 
+# Many systems of one pattern beside one after another: bench/results/systems.md
+add_executable(bench_systems EXCLUDE_FROM_ALL bench/systems.c)
+target_link_libraries(bench_systems PRIVATE metapack m)
+set_target_properties(bench_systems PROPERTIES OUTPUT_NAME systems
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+
 # Few rows of b and x: bench/results/sparse-sides.md
 add_executable(bench_sparse_sides EXCLUDE_FROM_ALL bench/sparse_sides.c)
 target_link_libraries(bench_sparse_sides PRIVATE metapack_static m)

@@ -18,7 +18,7 @@ if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/borg/main.c)
     target_compile_definitions(borgc PRIVATE BORG_VERSION="${PROJECT_VERSION}")
     target_link_libraries(borgc PRIVATE borg_static)
     if(NOT MPKI_IF_NEEDED)
-        install(TARGETS borgc)
+        install(TARGETS borgc RUNTIME COMPONENT command)
     endif()
 endif()
 # opt and llc, for the tests of LLVM IR: any LLVM with opaque pointers

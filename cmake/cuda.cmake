@@ -187,7 +187,7 @@ function(metapack_cuda_module)
                 -Xlinker=-rpath,${libraries} -lcublas
         COMMENT "libmetapack_cuda.so" VERBATIM)
     add_custom_target(metapack_cuda ALL DEPENDS ${module})
-    install(FILES ${module} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(FILES ${module} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
     string(REPLACE ";" " " for "${METAPACK_CUDA_ARCHITECTURES}")
     message(STATUS "CUDA module: ${METAPACK_NVCC}, ${for}")
     if(METAPACK_BENCH) # whole solutions on the device: ninja dense_system

@@ -17,16 +17,16 @@ set(MPKI_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/metapack)
 set_target_properties(metapack_static PROPERTIES EXPORT_NAME static)
 add_library(metapack::metapack ALIAS metapack)
 add_library(metapack::static ALIAS metapack_static)
-install(TARGETS metapack EXPORT metapack-targets)
-install(TARGETS metapack_static EXPORT metapack-static-targets)
-install(EXPORT metapack-targets NAMESPACE metapack:: DESTINATION ${MPKI_CMAKE_DIR})
-install(EXPORT metapack-static-targets NAMESPACE metapack:: DESTINATION ${MPKI_CMAKE_DIR})
-install(DIRECTORY include/metapack DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(TARGETS metapack EXPORT metapack-targets LIBRARY COMPONENT runtime NAMELINK_COMPONENT dev)
+install(TARGETS metapack_static EXPORT metapack-static-targets ARCHIVE COMPONENT dev)
+install(EXPORT metapack-targets NAMESPACE metapack:: DESTINATION ${MPKI_CMAKE_DIR} COMPONENT dev)
+install(EXPORT metapack-static-targets NAMESPACE metapack:: DESTINATION ${MPKI_CMAKE_DIR} COMPONENT dev)
+install(DIRECTORY include/metapack DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
 if(TARGET metapack_command)
     # The command finds the library beside it, wherever the two are moved to.
     file(RELATIVE_PATH MPKI_TO_LIB /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
     set_target_properties(metapack_command PROPERTIES INSTALL_RPATH "$ORIGIN/${MPKI_TO_LIB}")
-    install(TARGETS metapack_command)
+    install(TARGETS metapack_command RUNTIME COMPONENT command)
     # So it finds the pages that `metapack help` shows; before it is installed, in the tree.
     file(RELATIVE_PATH MPKI_TO_MAN /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_MANDIR})
     file(RELATIVE_PATH MPKI_TO_DOC /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_DOCDIR})
@@ -44,7 +44,7 @@ write_basic_package_version_file(metapack-config-version.cmake COMPATIBILITY Sam
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/metapack-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/metapack-config-version.cmake
               cmake/metapack-libraries.cmake
-        DESTINATION ${MPKI_CMAKE_DIR})
+        DESTINATION ${MPKI_CMAKE_DIR} COMPONENT dev)
 
 file(RELATIVE_PATH MPKI_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" MPKI_PC_PREFIX "${MPKI_PC_PREFIX}")
@@ -63,20 +63,20 @@ if(METAPACK_SCOTCH)
 endif()
 configure_file(cmake/metapack.pc.in metapack.pc @ONLY)
 configure_file(cmake/metapack-uninstalled.pc.in metapack-uninstalled.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/metapack.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/metapack.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 file(GLOB MPKI_MAN1 CONFIGURE_DEPENDS man/*.1)
 file(GLOB MPKI_MAN3 CONFIGURE_DEPENDS man/*.3)
-install(FILES ${MPKI_MAN1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${MPKI_MAN3} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+install(FILES ${MPKI_MAN1} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
+install(FILES ${MPKI_MAN3} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT dev)
 install(FILES completions/metapack.bash
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME metapack)
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME metapack COMPONENT command)
 install(FILES completions/metapack.zsh
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _metapack)
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _metapack COMPONENT command)
 install(FILES completions/metapack.fish
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT command)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command FILES_MATCHING PATTERN "*.md")
 
 # ---- examples are tests --------------------------------------------------------------------------
 set(MPKI_TEST_EXAMPLES ${METAPACK_TESTS})
@@ -84,12 +84,13 @@ if(METAPACK_TEST_ROOMS AND NOT "examples" MATCHES "^(${METAPACK_TEST_ROOMS})$")
     set(MPKI_TEST_EXAMPLES OFF)
 endif()
 file(GLOB MPKI_EXAMPLES CONFIGURE_DEPENDS examples/*.c)
+set(MPKI_EXAMPLE_systems 100) # programs: what it is called with as a test
 foreach(source ${MPKI_EXAMPLES})
     get_filename_component(name ${source} NAME_WE)
     if(MPKI_TEST_EXAMPLES AND NOT TARGET example_${name})
         add_executable(example_${name} ${source})
         target_link_libraries(example_${name} PRIVATE metapack m)
-        add_test(NAME example_${name} COMMAND example_${name}
+        add_test(NAME example_${name} COMMAND example_${name} ${MPKI_EXAMPLE_${name}}
                  WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         set_tests_properties(example_${name} PROPERTIES LABELS examples TIMEOUT 300)
     endif()
@@ -189,6 +190,8 @@ if(METAPACK_TESTS)
                  --command $<TARGET_FILE:metapack_command>)
         add_test(NAME guide_plot COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/bench/beside.py --check)
         set_tests_properties(guide guide_plot PROPERTIES LABELS pipeline TIMEOUT 300)
+        add_test(NAME install_recipes COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/recipes)
+        set_tests_properties(install_recipes PROPERTIES LABELS install TIMEOUT 60)
         add_test(NAME one_build COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/one_build.py
                  ${CMAKE_CURRENT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
         set_tests_properties(one_build PROPERTIES LABELS install TIMEOUT 60)

@@ -18,8 +18,8 @@ add_custom_command(TARGET metapack_ipopt POST_BUILD
                    COMMAND ${CMAKE_COMMAND} -E create_symlink libhsl.so libmetapack_ipopt.so
                    WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/ipopt)
 set(MPKI_IPOPT_DIR ${CMAKE_INSTALL_LIBDIR}/metapack/ipopt)
-install(TARGETS metapack_ipopt LIBRARY DESTINATION ${MPKI_IPOPT_DIR})
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ipopt/libmetapack_ipopt.so DESTINATION ${MPKI_IPOPT_DIR})
+install(TARGETS metapack_ipopt LIBRARY DESTINATION ${MPKI_IPOPT_DIR} COMPONENT ipopt)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/ipopt/libmetapack_ipopt.so DESTINATION ${MPKI_IPOPT_DIR} COMPONENT ipopt)
 
 if(TARGET metapack_command) # it tells where the library is, wherever the two are moved to
     file(RELATIVE_PATH MPKI_TO_IPOPT /${CMAKE_INSTALL_BINDIR} /${MPKI_IPOPT_DIR})

@@ -112,7 +112,7 @@ if(NOT MPKI_PETSC_WHY)
             OUTPUT_NAME metapack_petsc PREFIX lib SUFFIX .so
             LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/petsc/${flavour})
         install(TARGETS metapack_petsc_${flavour}
-                LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/metapack/petsc/${flavour})
+                LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/metapack/petsc/${flavour} COMPONENT petsc_${flavour})
     endforeach()
     if(NOT MPKI_PETSC_FLAVOURS)
         set(MPKI_PETSC_WHY "no PETSc of version 3.18 or later was found")

@@ -49,13 +49,13 @@ add_dependencies(pymetapack metapack)
 
 # Installed it takes the library beside it, wherever the two are moved to.
 set(MPKI_PYTHON_DIR ${CMAKE_INSTALL_LIBDIR}/metapack/python)
-install(DIRECTORY ${MPKI_PYTHON_FOLDER}/pymetapack DESTINATION ${MPKI_PYTHON_DIR}
+install(DIRECTORY ${MPKI_PYTHON_FOLDER}/pymetapack DESTINATION ${MPKI_PYTHON_DIR} COMPONENT python
         FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE PATTERN lib EXCLUDE)
 file(RELATIVE_PATH MPKI_PYTHON_TO_LIB /${MPKI_PYTHON_DIR}/pymetapack/lib /${CMAKE_INSTALL_LIBDIR})
 set(MPKI_PYTHON_LINK ${CMAKE_CURRENT_BINARY_DIR}/python/installed/libmetapack.so.0)
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/python/installed)
 file(CREATE_LINK ${MPKI_PYTHON_TO_LIB}/libmetapack.so.0 ${MPKI_PYTHON_LINK} SYMBOLIC)
-install(FILES ${MPKI_PYTHON_LINK} DESTINATION ${MPKI_PYTHON_DIR}/pymetapack/lib)
+install(FILES ${MPKI_PYTHON_LINK} DESTINATION ${MPKI_PYTHON_DIR}/pymetapack/lib COMPONENT python)
 
 if(NOT METAPACK_TESTS)
     return()

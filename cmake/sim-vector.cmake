@@ -7,7 +7,7 @@ if(METAPACK_SIM)
     target_link_libraries(sim_vector PUBLIC borg_static Threads::Threads m)
     # what a program computes does not depend on the compiler's choice
     set_source_files_properties(sim/vector/lanes.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
-    install(DIRECTORY sim/vector/kernels sim/vector/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/metapack/vector)
+    install(DIRECTORY sim/vector/kernels sim/vector/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/metapack/vector COMPONENT command)
     if(METAPACK_FUZZ)
         foreach(name vrptx machine warps)
             target_link_libraries(fuzz_${name} PRIVATE sim_vector)

@@ -7,7 +7,7 @@ function(metapack_wheel)
     string(REPLACE "scotch=1" "scotch=0" MPKI_BUILD_CONFIG "${MPKI_BUILD_CONFIG}")
     configure_file(src/core/config.h.in ${CMAKE_CURRENT_BINARY_DIR}/wheel/config/config.h)
     add_library(metapack_wheel_build OBJECT EXCLUDE_FROM_ALL ${MPKI_BUILD_SOURCES})
-    target_include_directories(metapack_wheel_build PRIVATE include ${CMAKE_CURRENT_BINARY_DIR}/wheel/config
+    target_include_directories(metapack_wheel_build PRIVATE include src ${CMAKE_CURRENT_BINARY_DIR}/wheel/config
                                ${MPKI_PRIVATE_INCLUDES})
     target_compile_definitions(metapack_wheel_build PRIVATE MPKI_LIBRARY)
     add_library(metapack_wheel SHARED EXCLUDE_FROM_ALL ${MPKI_OBJECT_FILES} $<TARGET_OBJECTS:metapack_wheel_build>)

@@ -43,6 +43,11 @@ _metapack_options() # COMMAND -> its options
                 --json --quiet --progress --help --ordering --matching --scaling --model-threads
                 --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
                 --seed' ;;
+        systems)
+            echo '--generate --values --rhs --output --refine --threads --memory-limit --force
+                --json --quiet --progress --help --ordering --matching --scaling --model-threads
+                --accuracy --pivot-threshold --zero-tolerance --static-shift
+                --symmetry-tolerance --seed' ;;
         doctor)
             echo '--generate --output --seconds --device --threads --memory-limit --json --quiet
                 --progress --help --symmetry-tolerance --device-number --seed' ;;
@@ -166,7 +171,7 @@ _metapack_topics() # COMMANDS -> what help explains: the command knows which pag
 _metapack()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
-    local commands='solve analyse inertia inverse schur info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help'
+    local commands='solve analyse inertia inverse schur systems doctor info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help'
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "$commands --help --version" -- "$cur")

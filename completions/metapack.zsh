@@ -227,6 +227,35 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
                 '--seed=[seed of all random choices]:N:'
             ) ;;
+        systems)
+            specs=(
+                '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
+                '--values=[values in the order of A]:V:_files'
+                '--rhs=[right-hand sides]:B:_files'
+                '-b+[right-hand sides]:B:_files'
+                '--output=[write the solution]:X:_files'
+                '-o+[write the solution]:X:_files'
+                '--refine=[most steps of iterative refinement]:N:'
+                '--threads=[threads at work, at most]:N:'
+                '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
+                '--force[write more than 1 GB, and to a disk that is too full]'
+                '--json[one JSON object on standard output]'
+                '--quiet[no report]'
+                '-q[no report]'
+                '--progress[show progress from the start]'
+                '--help[this text]'
+                '-h[this text]'
+                '--ordering=[the fill-reducing ordering]:NAME:(auto amd metis scotch rcm given natural nd gmc)'
+                '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
+                '--scaling=[scaling before the factorization, symmetric where A is]:WHEN:(off on auto)'
+                '--model-threads=[choose the ordering for a machine with this many threads]:N:'
+                '--accuracy=[componentwise backward error that the solution is to reach]:E:'
+                '--pivot-threshold=[accept a pivot if the entries of L under it are at most 1/u in modulus]:U:'
+                '--zero-tolerance=[a pivot column with no entry above this times the largest of the scaled matrix is zero]:T:'
+                '--static-shift=[replace failed pivots by this times the largest entry of the scaled matrix]:E:'
+                '--symmetry-tolerance=[entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal]:T:'
+                '--seed=[seed of all random choices]:N:'
+            ) ;;
         doctor)
             specs=(
                 '--generate=[generate A, as in --generate  nlpkkt 20 ]:SPEC:'
@@ -417,7 +446,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
 _metapack()
 {
     local -a commands specs
-    commands=(solve analyse inertia inverse schur info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
+    commands=(solve analyse inertia inverse schur systems doctor info generate stats convert bench devices accelerators synthesize vsim ipopt-env petsc-env help)
     if ((CURRENT == 2)); then
         compadd -- $commands --help --version
         return

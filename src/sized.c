@@ -63,6 +63,12 @@ void mpk_batch_init_sized(size_t size, mpk_batch *batch) {
     begin(batch, size, &full, sizeof full);
 }
 
+void mpk_systems_options_init_sized(size_t size, mpk_systems_options *options) {
+    mpk_systems_options full;
+    mpk_systems_options_init(&full);
+    begin(options, size, &full, sizeof full);
+}
+
 /* ---- what objects tell of themselves --------------------------------------------------------- */
 
 void mpk_analysis_info_get_sized(size_t size, const mpk_analysis *an, mpk_analysis_info *info) {
@@ -86,6 +92,12 @@ void mpk_factor_info_get_sized(size_t size, const mpk_factor *fac, mpk_factor_in
 void mpk_factor_block_info_get_sized(size_t size, const mpk_factor *fac, mpk_block_info *info) {
     mpk_block_info full;
     mpk_factor_block_info_get(fac, &full);
+    GIVE(info);
+}
+
+void mpk_systems_info_get_sized(size_t size, const mpk_systems *systems, mpk_systems_info *info) {
+    mpk_systems_info full;
+    mpk_systems_info_get(systems, &full);
     GIVE(info);
 }
 

@@ -185,23 +185,15 @@ static unsigned bit_of(const char *command) {
     static const struct {
         const char *name;
         unsigned bit;
-    } all[] = {{"solve", CLI_SOLVE},
-               {"analyse", CLI_ANALYSE},
-               {"inertia", CLI_INERTIA},
-               {"inverse", CLI_INVERSE},
-               {"schur", CLI_SCHUR},
-               {"doctor", CLI_DOCTOR},
-               {"info", CLI_INFO},
-               {"generate", CLI_GENERATE},
-               {"stats", CLI_STATS},
-               {"convert", CLI_CONVERT},
-               {"bench", CLI_BENCH},
-               {"ipopt-env", CLI_IPOPT},
-               {"petsc-env", CLI_PETSC},
-               {"devices", CLI_DEVICES},
-               {"accelerators", CLI_ACCELERATORS},
-               {"synthesize", CLI_SYNTHESIZE},
-               {"vsim", CLI_VSIM}};
+    } all[] = {{"solve", CLI_SOLVE},           {"analyse", CLI_ANALYSE},
+               {"inertia", CLI_INERTIA},       {"inverse", CLI_INVERSE},
+               {"schur", CLI_SCHUR},           {"systems", CLI_SYSTEMS},
+               {"doctor", CLI_DOCTOR},         {"info", CLI_INFO},
+               {"generate", CLI_GENERATE},     {"stats", CLI_STATS},
+               {"convert", CLI_CONVERT},       {"bench", CLI_BENCH},
+               {"ipopt-env", CLI_IPOPT},       {"petsc-env", CLI_PETSC},
+               {"devices", CLI_DEVICES},       {"accelerators", CLI_ACCELERATORS},
+               {"synthesize", CLI_SYNTHESIZE}, {"vsim", CLI_VSIM}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (!strcmp(all[k].name, command)) return all[k].bit;
     return 0;
@@ -239,9 +231,9 @@ static void manual(FILE *out, const char *command) {
 /* ---- the completion -------------------------------------------------------------------------- */
 
 static const char *const all_commands[] = {
-    "solve",        "analyse",    "inertia",   "inverse",   "schur", "doctor",
-    "info",         "generate",   "stats",     "convert",   "bench", "devices",
-    "accelerators", "synthesize", "ipopt-env", "petsc-env", "vsim"};
+    "solve",   "analyse",      "inertia",    "inverse",   "schur",     "systems",
+    "doctor",  "info",         "generate",   "stats",     "convert",   "bench",
+    "devices", "accelerators", "synthesize", "ipopt-env", "petsc-env", "vsim"};
 
 static void completion(FILE *out, const char *name) {
     (void)name;
@@ -466,8 +458,8 @@ static bool part(const char *root, const char *path, const char *name,
 }
 
 int main(int argc, char **argv) {
-    static const char *const pages[] = {"solve", "analyse", "inertia", "inverse",
-                                        "schur", "doctor",  "stats",   "bench"};
+    static const char *const pages[] = {"solve",   "analyse", "inertia", "inverse", "schur",
+                                        "systems", "doctor",  "stats",   "bench"};
     const bool write = argc == 3 && !strcmp(argv[2], "--write");
     if (argc < 2 || (argc > 2 && !write)) {
         fprintf(stderr, "usage: option_texts ROOT [--write]\n");

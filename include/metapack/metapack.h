@@ -66,8 +66,9 @@
 
 #include <metapack/save.h> /* an analysis or a factor in a file */
 
-#include <metapack/batch.h> /* many small dense matrices at once */
-#include <metapack/isai.h>  /* incomplete sparse approximate inverses */
+#include <metapack/batch.h>   /* many small dense matrices at once */
+#include <metapack/systems.h> /* many sparse systems of one pattern at once */
+#include <metapack/isai.h>    /* incomplete sparse approximate inverses */
 
 #include <metapack/accelerator.h> /* machines that the meta-algorithm can run on: a table of kernels */
 

@@ -52,7 +52,8 @@ def bring(libraries: list, folder: Path) -> None:
     """Copy libraries into the folder under their own names, and tell all that is there."""
     for path in libraries:
         shutil.copy(path, folder / own_name(path), follow_symlinks=True)
-        command = ["patchelf", "--set-soname", own_name(path), str(folder / own_name(path))]
+        command = ["patchelf", "--set-soname", own_name(path), "--set-rpath", "$ORIGIN"]
+        command.append(str(folder / own_name(path)))  # some need others of them
         subprocess.run(command, check=True)
     renamed = [
         word for path in libraries for word in ("--replace-needed", path.name, own_name(path))

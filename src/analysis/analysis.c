@@ -228,9 +228,7 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
 mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                        mpk_analysis **an) {
     MPKI_CALM;
-    const mpk_status status = analyse(ctx, problem, options, NULL, NULL, an);
-    if (ctx && !mpk_failed(status)) mpki_kept_trim(ctx, mpki_kept_most((*an)->info.factor_bytes));
-    return status;
+    return analyse(ctx, problem, options, NULL, NULL, an);
 }
 
 mpk_status mpk_analyse_tree(mpk_context *ctx, const mpk_problem *problem,

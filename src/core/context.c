@@ -66,16 +66,20 @@ void mpk_context_destroy(mpk_context **ctx) {
     mpki_pool_destroy(&(*ctx)->pool);
     mpki_trace_stop(*ctx);
     mpk_allocator allocator = (*ctx)->allocator;
-    mpki_kept_trim(*ctx, 0);
+    mpki_kept_release(*ctx);
     mpki_lock_end(&(*ctx)->kept.lock);
     mpki_lock_end(&(*ctx)->lock);
     allocator.release(allocator.user, *ctx, sizeof **ctx);
     *ctx = NULL;
 }
 
+const mpk_allocator *mpki_context_allocator(const mpk_context *ctx) {
+    return &ctx->allocator;
+}
+
 int mpki_context_threads(mpk_context *ctx, int threads) {
     if (ctx->cores == 0) ctx->cores = mpki_cores();
-    return threads < ctx->cores ? threads : ctx->cores;
+    return threads < 1 ? 1 : threads < ctx->cores ? threads : ctx->cores;
 }
 
 void mpki_context_set_cores(mpk_context *ctx, int cores) {

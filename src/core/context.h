@@ -47,4 +47,6 @@ struct mpk_context {
 
 /** The caller's allocator; NULL: the C library. */
 mpk_allocator mpki_allocator_of(const mpk_allocator *given);
+/** Give back the freed blocks that wait for the next call. */
+void mpki_kept_release(mpk_context *ctx);
 #endif

@@ -26,15 +26,6 @@ void mpki_release(mpk_context *ctx, void *ptr);
 #define MPKI_ZNEW(ctx, stage, count, type)                                                         \
     ((type *)mpki_calloc((ctx), (stage), (count), sizeof(type)))
 
-/** Of the freed blocks that wait for the next call give back the oldest, until at most so many bytes
- *  are left. */
-void mpki_kept_trim(mpk_context *ctx, int64_t most);
-/** What is worth keeping beside a factor of so many bytes: a part of it, for the next factorization
- *  asks for the same blocks, and what is little. */
-static inline int64_t mpki_kept_most(int64_t bytes) {
-    enum { PART = 16, LITTLE = 1 << 20 };
-    return bytes / PART > LITTLE ? bytes / PART : LITTLE;
-}
 /** Until it is called with limit 0, mpki_alloc refuses what would take the context beyond `limit`
  *  bytes; `held` bytes of what is in use now count towards them. One call at a time sets it. */
 void mpki_memory_bound(mpk_context *ctx, int64_t held, double limit);
@@ -67,6 +58,9 @@ mpk_status mpki_failed(const mpk_context *ctx);
 
 /** The worse of two statuses: a failure before a reservation before MPK_OK. */
 mpk_status mpki_worse(mpk_status a, mpk_status b);
+
+/** The source of the context's memory, for one that a thread of its call has for itself. */
+const mpk_allocator *mpki_context_allocator(const mpk_context *ctx);
 
 /* ---- a device -------------------------------------------------------------------------------- */
 

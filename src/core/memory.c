@@ -118,9 +118,9 @@ mpk_allocator mpki_allocator_of(const mpk_allocator *given) {
     return given ? *given : (mpk_allocator){default_alloc, default_release, NULL};
 }
 
-void mpki_kept_trim(mpk_context *ctx, int64_t most) {
+void mpki_kept_release(mpk_context *ctx) {
     lock_kept(ctx);
-    while (ctx->kept.count > 0 && (int64_t)ctx->kept.bytes > most) drop_oldest(ctx);
+    while (ctx->kept.count > 0) drop_oldest(ctx);
     mpki_lock_give(&ctx->kept.lock);
 }
 
@@ -266,32 +266,4 @@ bool mpki_clear_slowly(mpki_asking *a, void *ptr, size_t bytes) {
         if (bytes > PART && mpki_asks(a, MPKI_ASK)) return true;
     }
     return false;
-}
-
-typedef struct clearing {
-    mpk_context *ctx;
-    const char *stage;
-    char *ptr;
-    size_t bytes;
-    _Atomic bool stopped;
-} clearing;
-
-enum { CLEARED = 1 << 21 }; /* bytes of an item: a huge page */
-
-static void clear_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    clearing *c = arg;
-    const size_t begin = (size_t)item * CLEARED;
-    mpki_asking asking = {c->ctx, c->stage, 0};
-    (void)pool, (void)worker;
-    memset(c->ptr + begin, 0, c->bytes - begin < CLEARED ? c->bytes - begin : CLEARED);
-    if (mpki_asks(&asking, MPKI_ASK)) atomic_store(&c->stopped, true);
-}
-
-bool mpki_clear_shared(mpk_context *ctx, const char *stage, void *ptr, size_t bytes,
-                       mpki_pool *pool, int worker) {
-    clearing c = {.ctx = ctx, .stage = stage, .ptr = ptr, .bytes = bytes};
-    mpki_asking asking = {ctx, stage, 0};
-    if (!pool || bytes < 2 * CLEARED) return mpki_clear_slowly(&asking, ptr, bytes);
-    mpki_pool_for(pool, worker, (int64_t)((bytes + CLEARED - 1) / CLEARED), clear_item, &c);
-    return atomic_load(&c.stopped);
 }

@@ -132,7 +132,6 @@ static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_optio
         status = fac->form->factorize(fac, is_new);
     }
     fac->at_work = false;
-    mpki_kept_trim(ctx, mpki_kept_most(fac->form->bytes(fac)));
     /* values that are refused leave it as it was; else old numbers must not pass for new ones */
     if (mpk_failed(status) && status != MPK_ERR_INPUT && status != MPK_ERR_ARGUMENT)
         fac->valid = false;

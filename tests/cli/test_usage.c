@@ -14,9 +14,9 @@ static void help_and_version(void **state) {
     RUN(&o, NULL, "--version");
     assert_code(&o, 0);
     assert_has(o.out, mpk_version());
-    static const char *const commands[] = {"solve",        "analyse",    "inertia", "info",
-                                           "generate",     "stats",      "convert", "schur",
-                                           "accelerators", "synthesize", "inverse", "doctor"};
+    static const char *const commands[] = {
+        "solve", "analyse",      "inertia",    "info",    "generate", "stats",  "convert",
+        "schur", "accelerators", "synthesize", "inverse", "doctor",   "systems"};
     for (int k = 0; k < 8; k++) {
         static char first[sizeof o.out];
         RUN(&o, NULL, commands[k], "--help");
@@ -90,9 +90,9 @@ static void help_lists_the_families(void **state) {
 static void options_are_documented(void **state) {
     (void)state;
     static char page[1 << 16], completion[1 << 16], zsh[1 << 17], fish[1 << 16];
-    static const char *const commands[] = {"solve",        "analyse",    "inertia", "info",
-                                           "generate",     "stats",      "convert", "schur",
-                                           "accelerators", "synthesize", "inverse", "doctor"};
+    static const char *const commands[] = {
+        "solve", "analyse",      "inertia",    "info",    "generate", "stats",  "convert",
+        "schur", "accelerators", "synthesize", "inverse", "doctor",   "systems"};
     read_text(METAPACK_DATA "/../completions/metapack.bash", completion, sizeof completion);
     read_text(METAPACK_DATA "/../completions/metapack.zsh", zsh, sizeof zsh);
     read_text(METAPACK_DATA "/../completions/metapack.fish", fish, sizeof fish);

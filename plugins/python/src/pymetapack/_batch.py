@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NoReturn, Optional
+from typing import Any, NoReturn, Optional, Union, overload
 
 import numpy as np
 
 from ._check import check_order
-from ._context import Context
+from ._context import Context, Progress
 from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, working_dtype
-from ._types import Array, DType, VectorLike
+from ._systems import SystemsFactor, Values
+from ._types import Array, DType, MatrixLike, OptionValue, VectorLike
 from ._verdict import measure, solves
 
 __all__ = ["BatchFactor", "batch_gemm", "ldl_batch"]
@@ -256,28 +257,50 @@ class BatchFactor:
         raise TypeError("a BatchFactor cannot be pickled or copied")
 
 
-def ldl_batch(A: VectorLike, *, lower: bool = True, hermitian: bool = False, method: str = "ldlt",
-              pivoting: str = "partial", sizes: Optional[VectorLike] = None, threads: int = 0,
-              zero_tolerance: float = -1.0) -> BatchFactor:  # fmt: skip
-    """Factorize many small dense matrices, each with an outcome of its own.
+@overload
+def ldl_batch(A: VectorLike, values: None = None, *, lower: Optional[bool] = None, hermitian: bool = False,
+              method: str = "ldlt", pivoting: str = "partial", sizes: Optional[VectorLike] = None,
+              threads: int = 0, zero_tolerance: float = -1.0) -> BatchFactor: ...  # fmt: skip
+
+
+@overload
+def ldl_batch(A: MatrixLike, values: Values, *, lower: Optional[bool] = None, hermitian: bool = False,
+              threads: int = 0, zero_tolerance: float = -1.0, expected: int = 0, keep: bool = True,
+              certify: bool = False, progress: Optional[Progress] = None,
+              **options: OptionValue) -> SystemsFactor: ...  # fmt: skip
+
+
+def ldl_batch(A: Any, values: Any = None, *, lower: Optional[bool] = None, hermitian: bool = False,
+              method: str = "ldlt", pivoting: str = "partial", sizes: Optional[VectorLike] = None,
+              threads: int = 0, zero_tolerance: float = -1.0, expected: int = 0, keep: bool = True,
+              certify: bool = False, progress: Optional[Progress] = None,
+              **options: OptionValue) -> Union[BatchFactor, SystemsFactor]:  # fmt: skip
+    """Factorize many matrices, each with an outcome of its own: small dense ones, or, where values
+    are given, sparse ones of one pattern.
 
     Parameters
     ----------
-    A : array (count, n, n), n <= 64
-        float32, float64, complex64 or complex128.  Copied.
-    lower : bool
-        Which triangle counts ("ldu" reads all).
+    A : array (count, n, n), n <= 64; with values a sparse matrix (n, n)
+        float32, float64, complex64 or complex128.  Copied.  Of the sparse one pattern and values
+        are analysed: it should be one like those to come.
+    values : array (count, nnz), or a list of matrices of A's pattern and format, optional
+        Entry k of a row belongs to ``A.data[k]`` of a csr or csc matrix.
+    lower : bool, optional
+        Which triangle counts; default: the lower one of dense matrices ("ldu" reads all), of a
+        sparse one both, which are checked to agree.
     hermitian : bool
         Complex matrices: A = Aᴴ, else A = Aᵀ.
-    method : {"ldlt", "llt", "ldu"}
-    pivoting : {"none", "static", "partial", "rook", "complete"}
-        "partial" is Bunch and Kaufman's; "llt" has "none" and "complete".
-    sizes : int array (count,), optional
-        Order of each matrix, at most n.
+    method, pivoting, sizes
+        Of dense ones alone.  {"ldlt", "llt", "ldu"}; {"none", "static", "partial", "rook",
+        "complete"}: "partial" is Bunch and Kaufman's, "llt" has "none" and "complete"; order of each
+        matrix, at most n.
+    expected, keep, certify, progress, options
+        Of sparse ones alone.  About how many systems there will be; False: systems that a mask
+        leaves out of a factorization lose their factors; examine each inertia; as of :func:`ldl`.
 
     Returns
     -------
-    BatchFactor
+    BatchFactor, or with values SystemsFactor
 
     Warns
     -----
@@ -291,7 +314,23 @@ def ldl_batch(A: VectorLike, *, lower: bool = True, hermitian: bool = False, met
     [[1, 1, 0], [2, 0, 0]]
     >>> F.solve(np.array([[3.0, 4], [3, 4]])).round(12).tolist()
     [[4.0, 3.0], [1.0, 1.0]]
+
+    >>> from scipy.sparse import csr_array
+    >>> K = csr_array([[2.0, 0, 1], [0, 3, 1], [1, 1, 0]])
+    >>> F = pymetapack.ldl_batch(K, np.array([K.data, 2 * K.data, -K.data]))
+    >>> F.inertia.tolist()
+    [[2, 1, 0], [2, 1, 0], [1, 2, 0]]
+    >>> F.solve(np.array([[3.0, 4, 2], [6, 8, 4], [-3, -4, -2]])).round(12).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
+    if values is not None:
+        if (method, pivoting, sizes) != ("ldlt", "partial", None):
+            raise TypeError("method, pivoting and sizes are of small dense matrices alone")
+        return SystemsFactor(A, values, lower, hermitian, expected, keep, certify, progress,
+                             {"threads": threads, "zero_tolerance": zero_tolerance, **options})  # fmt: skip
+    if options or expected or not keep or certify or progress is not None:
+        raise TypeError("options of sparse systems, but no values: ldl_batch(A, values)")
+    lower = True if lower is None else lower
     factor = BatchFactor(_take(A, "the matrices"), lower, hermitian, method, pivoting, sizes,
                          threads, zero_tolerance)  # fmt: skip
     none = int((factor.outcome >= lib.MPK_BATCH_BREAKDOWN).sum())

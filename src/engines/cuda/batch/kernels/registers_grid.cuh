@@ -222,13 +222,13 @@ template <class T, int N> struct grid_ldu : tile<32, 1, 1> {
 /** Blocks that a multiprocessor must hold, which bounds the registers. */
 template <class T, int N> constexpr int grid_blocks() {
     const int bytes = grid_ldu<T, N>::ROWS * grid_ldu<T, N>::COLUMNS * (int)sizeof(T);
-    return bytes > 448 ? 2 : bytes > 288 ? 3 : bytes > 144 ? 4 : 6;
+    return bytes > 448 ? 2 : bytes > 288 ? 3 : bytes > 240 ? 4 : 5;
 }
 
-/** Orders that are quicker so than a row a lane (bench/results/batch-variants.md, "Shapes"):
- *  kernels for 20, 24 and 28. */
+/** Orders that are quicker so than a row a lane (bench/results/batch-variants.md, "What bounds
+ *  LDU"): kernels for 20 and 24. */
 template <class T> constexpr bool on_grid(int pivoting, int n) {
-    return sizeof(T) == 16 && pivoting <= 2 && n > 16 && n <= 28;
+    return sizeof(T) == 16 && pivoting <= 2 && n > 16 && n <= 24;
 }
 
 /** LDU of a matrix a warp; PIVOTING: 0 none and static, 2 partial. By all lanes of the matrix;

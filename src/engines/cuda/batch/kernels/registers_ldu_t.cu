@@ -52,10 +52,7 @@ mpki_emitted FN(cuda_registers_ldu)(int pivoting, int n) {
 #else
     mpki_emitted (*const few[])(int) = {of_few<1>, of_few<2>, of_few<3>, of_few<4>};
     if constexpr (on_grid<T>(2, 20))
-        if (on_grid<T>(pivoting, n))
-            return n <= 20   ? of_grid<20>(pivoting)
-                   : n <= 24 ? of_grid<24>(pivoting)
-                             : of_grid<28>(pivoting);
+        if (on_grid<T>(pivoting, n)) return n <= 20 ? of_grid<20>(pivoting) : of_grid<24>(pivoting);
     return n <= ALONE ? few[n - 1](pivoting)
            : n <= 8   ? of_order<8>(pivoting)
            : n <= 12  ? of_order<12>(pivoting)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many systems of one pattern beside the same one after another by the single engine: factorized
+ * anew and solved, bare and refined. Values: those of the matrix, each times 1 + SPREAD u, u
+ * uniform in (-1, 1), the two of a pair alike; b = A 1 of each system's own A. Times are of the
+ * processor, the least of some rounds, so that a busy machine may be measured on: one thread.
+ *   bench/systems [-s SPREAD] [-m MATRIX_OR_SPEC]... COUNT...
+ * Every answer is checked: a componentwise backward error above 1e-14 ends the run with status 1,
+ * unless the single engine's is above it, too. bench/results/systems.md */
+#include <math.h>
+#include <metapack/metapack.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static uint64_t state = 1;
+static double uniform(void) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)(state >> 11) * 0x1p-52 - 1;
+}
+
+static void check(mpk_context *ctx, mpk_status status, const char *what) {
+    const char *text = NULL;
+    if (!mpk_failed(status)) return;
+    mpk_last_error(ctx, NULL, NULL, &text);
+    fprintf(stderr, "%s: %s\n", what, text);
+    exit(1);
+}
+
+static mpk_problem *problem_of(mpk_context *ctx, const char *name) {
+    mpk_problem *p = NULL;
+    const bool file = strchr(name, '.') && strchr(name, '/');
+    check(ctx, file ? mpk_problem_read(ctx, name, &p) : mpk_problem_generate(ctx, name, 1, &p),
+          name);
+    return p;
+}
+
+/* b := A 1 */
+static void ones(const mpk_problem_view *v, const double *ax, double *b) {
+    memset(b, 0, (size_t)v->n * sizeof *b);
+    for (int32_t j = 0; j < v->n; j++)
+        for (int64_t k = v->ap[j]; k < v->ap[j + 1]; k++) {
+            b[v->ai[k]] += ax[k];
+            if (v->ai[k] != j) b[j] += ax[k];
+        }
+}
+
+typedef struct figures {
+    double factor_s, bare_s, refined_s, both_s; /* least of some rounds */
+    double omega;
+    int64_t single;
+} figures;
+
+static double less(double a, double b) {
+    return a > 0 && a < b ? a : b;
+}
+
+enum { ROUNDS_MOST = 40 };
+
+static figures at_once(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o,
+                       int64_t count, const mpk_batch_array *ax, const mpk_batch_array *b,
+                       const mpk_batch_array *x) {
+    figures f = {0};
+    mpk_systems *s = NULL;
+    double *omega = malloc((size_t)count * sizeof *omega);
+    const mpk_systems_results results = {.omega = omega};
+    mpk_systems_info info;
+    check(ctx, mpk_systems_create(ctx, an, o, NULL, count, &s), "create");
+    check(ctx, mpk_systems_factorize_solve(ctx, s, ax, 1, b, x, 0, NULL, &results), "first");
+    const double end_s = now_s() + 1;
+    for (int round = 0; round < 2 || (round < ROUNDS_MOST && now_s() < end_s); round++) {
+        double t[5];
+        t[0] = now_s();
+        check(ctx, mpk_systems_refactorize(ctx, s, ax, NULL, NULL), "refactorize");
+        t[1] = now_s();
+        check(ctx, mpk_systems_solve(ctx, s, 1, b, x, 1, NULL, NULL), "solve");
+        t[2] = now_s();
+        check(ctx, mpk_systems_solve(ctx, s, 1, b, x, 0, NULL, &results), "solve");
+        t[3] = now_s();
+        check(ctx, mpk_systems_refactorize_solve(ctx, s, ax, 1, b, x, 0, NULL, NULL), "both");
+        t[4] = now_s();
+        f.factor_s = less(f.factor_s, t[1] - t[0]);
+        f.bare_s = less(f.bare_s, t[2] - t[1]);
+        f.refined_s = less(f.refined_s, t[3] - t[2]);
+        f.both_s = less(f.both_s, t[4] - t[3]);
+    }
+    for (int64_t k = 0; k < count; k++) f.omega = fmax(f.omega, omega[k]);
+    mpk_systems_info_get(s, &info);
+    f.single = info.by_single;
+    if (*info.reason) printf("# no template: %s\n", info.reason);
+    mpk_systems_destroy(&s);
+    free(omega);
+    return f;
+}
+
+/* One after another: a factor that is refactorized. */
+static figures in_turn(mpk_context *ctx, const mpk_analysis *an, const mpk_options *given,
+                       int64_t count, const double *ax, int64_t nnz, const double *b, double *x,
+                       int32_t n) {
+    figures f = {0};
+    mpk_options o = *given;
+    mpk_factor *fac = NULL;
+    mpk_solve_info info;
+    o.threads = 1;
+    check(ctx, mpk_factorize(ctx, an, ax, &o, &fac), "factorize");
+    const double end_s = now_s() + 1;
+    for (int round = 0; round < 2 || (round < ROUNDS_MOST && now_s() < end_s); round++) {
+        double factor = 0, bare = 0, refined = 0;
+        for (int64_t k = 0; k < count; k++) {
+            double t[4];
+            t[0] = now_s();
+            check(ctx, mpk_refactorize(ctx, ax + k * nnz, &o, fac), "refactorize");
+            t[1] = now_s();
+            memcpy(x, b + k * n, (size_t)n * sizeof *x);
+            check(ctx, mpk_solve_part(ctx, fac, MPK_PART_ALL, 1, x, n), "solve");
+            t[2] = now_s();
+            check(ctx, mpk_solve(ctx, fac, 1, b + k * n, n, x, n, &o, &info), "solve");
+            t[3] = now_s();
+            factor += t[1] - t[0], bare += t[2] - t[1], refined += t[3] - t[2];
+            f.omega = fmax(f.omega, info.componentwise);
+        }
+        f.factor_s = less(f.factor_s, factor);
+        f.bare_s = less(f.bare_s, bare);
+        f.refined_s = less(f.refined_s, refined);
+    }
+    mpk_factor_destroy(&fac);
+    return f;
+}
+
+int main(int argc, char **argv) {
+    mpk_options o;
+    const char *matrix[64];
+    int64_t count[16];
+    int matrices = 0, counts = 0, wrong = 0;
+    double spread = 0.01;
+    mpk_options_init(&o);
+    o.threads = 1;
+    o.method = MPK_METHOD_LDLT;
+    for (int k = 1; k < argc; k++) {
+        if (!strcmp(argv[k], "-s") && k + 1 < argc)
+            spread = atof(argv[++k]);
+        else if (!strcmp(argv[k], "-m") && k + 1 < argc && matrices < 64)
+            matrix[matrices++] = argv[++k];
+        else if (counts < 16)
+            count[counts++] = atoll(argv[k]);
+    }
+    printf("%-28s %6s %6s | %8s %8s %8s %8s | %8s %8s %8s | %6s %6s %7s %6s\n", "matrix", "n",
+           "count", "factor", "bare", "refined", "both", "f. each", "bare", "refined", "bare x",
+           "ref. x", "omega", "single");
+    for (int m = 0; m < matrices; m++) {
+        mpk_context *ctx = NULL;
+        mpk_analysis *an = NULL;
+        mpk_problem_view v;
+        check(NULL, mpk_context_create(NULL, &ctx), "context");
+        mpk_problem *p = problem_of(ctx, matrix[m]);
+        mpk_problem_view_get(p, &v);
+        check(ctx, mpk_analyse(ctx, p, &o, &an), "analyse");
+        for (int c = 0; c < counts; c++) {
+            const int64_t many = count[c];
+            double *ax = malloc((size_t)(many * v.nnz) * sizeof *ax);
+            double *b = malloc((size_t)(many * v.n) * sizeof *b),
+                   *x = malloc((size_t)(many * v.n) * sizeof *x);
+            for (int64_t k = 0; k < many * v.nnz; k++)
+                ax[k] = ((const double *)v.ax)[k % v.nnz] * (1 + spread * uniform());
+            for (int64_t k = 0; k < many; k++) ones(&v, ax + k * v.nnz, b + k * v.n);
+            const mpk_batch_array va = {MPK_BATCH_STRIDED, MPK_HOST, ax, v.nnz, 1, 1},
+                                  vb = {MPK_BATCH_STRIDED, MPK_HOST, b, v.n, v.n, 1},
+                                  vx = {MPK_BATCH_STRIDED, MPK_HOST, x, v.n, v.n, 1};
+            const figures f = at_once(ctx, an, &o, many, &va, &vb, &vx);
+            const int64_t few = many < 64 ? many : 64; /* a system takes as long as another */
+            const figures g = in_turn(ctx, an, &o, few, ax, v.nnz, b, x, v.n);
+            const double us = 1e6 / (double)many, each = 1e6 / (double)few;
+            const char *name = strrchr(matrix[m], '/') ? strrchr(matrix[m], '/') + 1 : matrix[m];
+            printf("%-28.28s %6d %6lld | %8.1f %8.1f %8.1f %8.1f | %8.1f %8.1f %8.1f | %6.2f %6.2f "
+                   "%7.0e %6lld\n",
+                   name, v.n, (long long)many, f.factor_s * us, f.bare_s * us, f.refined_s * us,
+                   f.both_s * us, g.factor_s * each, g.bare_s * each, g.refined_s * each,
+                   (g.factor_s + g.bare_s) * each / ((f.factor_s + f.bare_s) * us),
+                   (g.factor_s + g.refined_s) * each / (f.both_s * us), f.omega,
+                   (long long)f.single);
+            fflush(stdout);
+            wrong |= f.omega > 1e-14 && f.omega > g.omega;
+            free(ax), free(b), free(x);
+        }
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&p);
+        mpk_context_destroy(&ctx);
+    }
+    return wrong;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef METAPACK_SYSTEMS_H
+#define METAPACK_SYSTEMS_H
+/** Many sparse systems of one pattern: one analysis, values of their own, and an outcome for each.
+ *  A system that is singular, or has a NaN, does not affect its neighbours, and each has the bits
+ *  that it has alone. On the processor; symmetric and Hermitian matrices. What to expect:
+ *  docs/guide/systems.md. Many small dense matrices: metapack/batch.h. Example:
+ *  examples/systems.c. */
+#include <metapack/batch.h>
+#include <metapack/solve.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The systems; each has a number, its slot. */
+typedef struct mpk_systems mpk_systems;
+
+/** Who factorized a system. */
+typedef enum mpk_systems_tier {
+    MPK_TIER_NONE = 0,     /**< nobody: it has no factors */
+    MPK_TIER_TEMPLATE = 1, /**< several systems at once, with the pivots that suit the analysed
+                                values, tested by its own */
+    MPK_TIER_SINGLE = 2    /**< mpk_factorize(), with pivots of its own */
+} mpk_systems_tier;
+
+/** What is known of the systems beforehand. mpk_systems_options_init() first; later versions extend
+ *  it. */
+typedef struct mpk_systems_options {
+    size_t struct_size;
+    int64_t expected; /**< about how many systems there will be; 0 (default): the count at creation.
+                           It changes the speed, not the bits */
+    int keep; /**< what becomes of systems that a mask leaves out of a factorization. 1 (default):
+                   they keep their factors. 0: they lose them, and the others are packed anew, which
+                   saves time where systems come to their end one by one */
+} mpk_systems_options;
+
+/** Fill with defaults. */
+MPK_API void mpk_systems_options_init(mpk_systems_options *options);
+
+/** What became of each system, in host memory; each pointer may be NULL. Only the systems that a
+ *  call worked on are written, and only the fields that it has to say something about. */
+typedef struct mpk_systems_results {
+    int32_t *status;    /**< [out] count: an mpk_status, of the factorization or of the solve, as
+                             mpk_factorize() and mpk_solve() would return it */
+    int32_t *tier;      /**< [out] count: an mpk_systems_tier */
+    int32_t *rank;      /**< [out] count: an mpk_rank */
+    int64_t *inertia;   /**< [out] 3 count: positive, negative, zero; as in mpk_factor_info */
+    int32_t *certified; /**< [out] count: 1: the inertia was examined, and is that of A
+                             (mpk_certify); 0: it is not known. Only where this is given are
+                             systems examined, for a product and a solve each in most cases */
+    int32_t *steps;     /**< [out] count: of refinement, of the right-hand side with the most */
+    double *growth;     /**< [out] count: max |D| / max |A|, both scaled */
+    double *omega;    /**< [out] count: componentwise backward error (mpk_solve_info), the worst of
+                             its right-hand sides; bare solves do not know it, nor the next */
+    double *normwise; /**< [out] count: normwise backward error, likewise */
+    double *logdet;   /**< [out] 3 count: log|det A|, and the sign or phase of det A (re, im) */
+} mpk_systems_results;
+
+/** Create `count` systems without values. Where that will be faster, and the analysed values have
+ *  pivots that suit them, a template of these is made: that is a factorization of them. Neither the
+ *  count nor a mask nor the number of threads changes any bit of what is computed.
+ *  an       [in] borrowed: must outlive *out; of method ldlt, and with values like those to come
+ *  options  [in] as for mpk_factorize() and mpk_solve(), for all calls; NULL: defaults. `threads`
+ *                systems or packs of them are worked on at the same time
+ *  how      [in] NULL: defaults
+ *  out      [out] created; *out must be NULL before
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY
+ *          | MPK_ERR_UNSUPPORTED: a matrix that is not symmetric, a method on blocks, an interior
+ *            (metapack/schur.h), or device = cuda: systems are solved on the processor */
+MPK_API mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an,
+                                      const mpk_options *options, const mpk_systems_options *how,
+                                      int64_t count, mpk_systems **out);
+
+/** Change the number of systems: those that stay keep their factors, new ones have none.
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY: nothing was changed */
+MPK_API mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *systems, int64_t count);
+
+/** Factorize. Systems whose pivots fail the test of the template are done by the single engine, in
+ *  the same call.
+ *  ax      [in]  one column of values for each system, in the order of the problem's entries, as
+ *                mpk_factorize() takes them: entry k is (k, 0) of its matrix; ld is not read
+ *  mask    [in]  count bytes, 0: leave this system alone; NULL: none
+ *  results [out] may be NULL; status to certified, growth and logdet
+ *  Returns MPK_OK
+ *          | MPK_SINGULAR, MPK_PERTURBED: some are, all have factors
+ *          | MPK_PARTIAL: some have no factors: their status is MPK_ERR_INPUT (NaN, Inf, triangles
+ *            that differ) or MPK_ERR_NUMERIC
+ *          | MPK_ERR_ARGUMENT: nothing was changed
+ *          | MPK_ERR_DEVICE: ax lies on a device; nothing was changed
+ *          | MPK_ERR_MEMORY, _CANCELLED: the systems of the call have no factors any more
+ *  Threads: options.threads; a context and its systems serve one caller at a time. */
+MPK_API mpk_status mpk_systems_factorize(mpk_context *ctx, mpk_systems *systems,
+                                         const mpk_batch_array *ax, const uint8_t *mask,
+                                         const mpk_systems_results *results);
+
+/** The same with new values: each system begins with who factorized it last, and with what was
+ *  learned then, as mpk_refactorize(); mpk_systems_factorize() begins anew. */
+MPK_API mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *systems,
+                                           const mpk_batch_array *ax, const uint8_t *mask,
+                                           const mpk_systems_results *results);
+
+/** Solve. Refined as mpk_solve() does it; a system whose solution is not accurate, or in doubt, is
+ *  factorized by the single engine, in the same call, and solved by it.
+ *  nrhs    [in]  right-hand sides of each system
+ *  b       [in]  n x nrhs each
+ *  x       [out] n x nrhs each; the same array as b is allowed, any other overlap is not. Columns
+ *                of systems that have no solution are left as they are
+ *  bare    [in]  1: no refinement, and no errors: a system is then solved as it was factorized
+ *  mask    [in]  as above
+ *  results [out] may be NULL; status, tier, steps, omega and normwise
+ *  Returns MPK_OK
+ *          | MPK_SINGULAR, MPK_PERTURBED, MPK_INACCURATE: some are, all have solutions
+ *          | MPK_PARTIAL: some have none: their status is MPK_ERR_INPUT (b is not finite),
+ *            MPK_ERR_NUMERIC, or MPK_ERR_ARGUMENT (no factors)
+ *          | MPK_ERR_ARGUMENT: nothing was written
+ *          | MPK_ERR_DEVICE: b or x lies on a device; nothing was written
+ *          | MPK_ERR_MEMORY, _CANCELLED: x is undefined; factors stay */
+MPK_API mpk_status mpk_systems_solve(mpk_context *ctx, mpk_systems *systems, int32_t nrhs,
+                                     const mpk_batch_array *b, const mpk_batch_array *x, int bare,
+                                     const uint8_t *mask, const mpk_systems_results *results);
+
+/** mpk_systems_factorize(), then mpk_systems_solve(), pack by pack: factors are solved with while
+ *  they are still in a cache. Systems without factors are not solved, and their status is that of
+ *  the factorization. */
+MPK_API mpk_status mpk_systems_factorize_solve(mpk_context *ctx, mpk_systems *systems,
+                                               const mpk_batch_array *ax, int32_t nrhs,
+                                               const mpk_batch_array *b, const mpk_batch_array *x,
+                                               int bare, const uint8_t *mask,
+                                               const mpk_systems_results *results);
+/** The same by mpk_systems_refactorize(). */
+MPK_API mpk_status mpk_systems_refactorize_solve(mpk_context *ctx, mpk_systems *systems,
+                                                 const mpk_batch_array *ax, int32_t nrhs,
+                                                 const mpk_batch_array *b, const mpk_batch_array *x,
+                                                 int bare, const uint8_t *mask,
+                                                 const mpk_systems_results *results);
+
+/** Copy a quantity of one system's factors: mpk_get().
+ *  slot [in]  0 .. count - 1
+ *  out  [out] `bytes` bytes, at least those that mpk_get_size() has for such a factor: inertia 24,
+ *             perm 4 n, scale 8 n, D 2 n entries, logdet 24
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: also where it has no factors */
+MPK_API mpk_status mpk_systems_get(mpk_context *ctx, const mpk_systems *systems, int64_t slot,
+                                   mpk_quantity what, void *out, size_t bytes);
+
+/** What the systems are, and who works on them. */
+typedef struct mpk_systems_info {
+    int64_t count;
+    int64_t by_template, by_single; /**< systems with factors, by tier */
+    int32_t n;
+    int32_t width;       /**< systems side by side in a pack; 1: there is no template */
+    const char *reason;  /**< why there is no template; "" where there is one. Static */
+    int32_t max_front;   /**< rows of its largest front; of the analysis where there is none */
+    int64_t factor_nnz;  /**< entries of L, likewise */
+    double flops;        /**< of a factorization, likewise */
+    int64_t bytes;       /**< held, with the factors of the single engine */
+    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
+} mpk_systems_info;
+
+/** Copy the numbers; all zero, and reason "", for NULL. */
+MPK_API void mpk_systems_info_get(const mpk_systems *systems, mpk_systems_info *info);
+
+MPK_API void mpk_systems_destroy(mpk_systems **systems);
+
+/** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
+MPK_API void mpk_systems_options_init_sized(size_t size, mpk_systems_options *options);
+MPK_API void mpk_systems_info_get_sized(size_t size, const mpk_systems *systems,
+                                        mpk_systems_info *info);
+#ifndef MPKI_LIBRARY
+#define mpk_systems_options_init(...)                                                              \
+    mpk_systems_options_init_sized(sizeof(mpk_systems_options), __VA_ARGS__)
+#define mpk_systems_info_get(...) mpk_systems_info_get_sized(sizeof(mpk_systems_info), __VA_ARGS__)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+vcpkg_download_distfile(ARCHIVE URLS "@URL@" FILENAME "metapack-${VERSION}.tar.gz" SKIP_SHA512)
+file(SHA256 "${ARCHIVE}" sum)
+if(NOT sum STREQUAL "@SHA256@")
+    message(FATAL_ERROR "${ARCHIVE} has the SHA-256 sum ${sum}")
+endif()
+vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${ARCHIVE}")
+vcpkg_cmake_configure(SOURCE_PATH "${SOURCE_PATH}" OPTIONS
+    -DMETAPACK_TESTS=OFF -DMETAPACK_BENCH=OFF -DMETAPACK_SCOTCH=OFF -DMETAPACK_PETSC=OFF -DMETAPACK_CUDA=OFF)
+vcpkg_cmake_install()
+vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/metapack)
+vcpkg_fixup_pkgconfig()
+vcpkg_copy_tools(TOOL_NAMES metapack AUTO_CLEAN)
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")

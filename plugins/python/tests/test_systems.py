@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ldl_batch with values: many sparse systems of one pattern."""
+
+import warnings
+
+import numpy as np
+import pymetapack as mp
+import pytest
+import scipy.sparse as sp
+
+
+def kkt(n=30, m=12, seed=0, dtype=float):
+    rng = np.random.default_rng(seed)
+    h = sp.diags(1 + rng.random(n))
+    b = sp.random(m, n, 0.2, random_state=seed) + sp.eye(m, n)
+    return sp.csr_array(sp.bmat([[h, b.T], [b, None]]).astype(dtype))
+
+
+def changed(A, count, seed=1):
+    """Values of symmetric matrices: those of A, rows and columns scaled by random numbers."""
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    s = 1 + 0.2 * rng.random((count, A.shape[0]))
+    return A.data * s[:, rows] * s[:, A.indices]
+
+
+def matrix(A, data):
+    return sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_solve(dtype):
+    A = kkt(dtype=dtype)
+    values = changed(A, 19).astype(dtype)
+    rng = np.random.default_rng(2)
+    x = rng.random((19, A.shape[0], 2)).astype(dtype)
+    b = np.stack([matrix(A, v) @ y for v, y in zip(values, x)])
+    f = mp.ldl_batch(A, values, certify=True, hermitian=True)
+    found = f.solve(b)
+    assert np.abs(found - x).max() < (1e-3 if np.finfo(dtype).eps > 1e-10 else 1e-10)
+    assert (f.status == 0).all() and f.words == ["ok"] * 19
+    assert (f.omega <= (1e-5 if np.finfo(dtype).eps > 1e-10 else 1e-14)).all()
+    assert (f.inertia == [30, 12, 0]).all() and f.certified.all()
+    assert f.info["by_template"] + f.info["by_single"] == 19
+    one = mp.ldl(matrix(A, values[7]), hermitian=True)
+    assert np.isclose(f.logdet[7, 0], np.log(np.abs(np.linalg.det(one_dense(A, values[7])))), rtol=1e-4)
+    assert one.inertia[:3] == (30, 12, 0)
+    assert np.abs(f.solve(b[:, :, 0]) - x[:, :, 0]).max() < (1e-3 if np.finfo(dtype).eps > 1e-10 else 1e-10)
+
+
+def one_dense(A, data):
+    return matrix(A, data).toarray().astype(complex)
+
+
+def test_masks_and_new_values():
+    A = kkt()
+    f = mp.ldl_batch(A, changed(A, 9))
+    b = np.ones((9, A.shape[0]))
+    first = f.solve(b)
+    mask = np.arange(9) % 2 == 0
+    values = changed(A, 9, 5)
+    assert f.refactorize(values, mask=mask) is f
+    x = f.solve(b)
+    assert (x[~mask] == first[~mask]).all()
+    assert (x == mp.ldl_batch(A, np.where(mask[:, None], values, changed(A, 9))).solve(b)).all()
+    assert np.isnan(f.solve(b, mask=mask)[~mask]).all()
+    bare = f.solve(b, refine=False)
+    assert np.abs(bare - x).max() < 1e-10
+
+
+def test_list_and_triangle():
+    A = kkt()
+    values = changed(A, 4)
+    b = np.ones((4, A.shape[0]))
+    x = mp.ldl_batch(A, values).solve(b)
+    assert (mp.ldl_batch(A, [matrix(A, v) for v in values]).solve(b) == x).all()
+    lower = [sp.csr_array(sp.tril(matrix(A, v))) for v in values]
+    half = mp.ldl_batch(lower[0], np.stack([m.data for m in lower]), lower=True)
+    assert np.abs(half.solve(b) - x).max() < 1e-10
+
+
+def test_failing():
+    A = kkt()
+    values = changed(A, 5)
+    values[2] = np.nan
+    values[3] = 0
+    with pytest.warns(mp.MetapackWarning):
+        f = mp.ldl_batch(A, values)
+    assert f.words == ["ok", "ok", "input", "singular", "ok"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = f.solve(np.ones((5, A.shape[0])))
+    assert np.isnan(x[2]).all() and np.isfinite(x[[0, 1, 4]]).all()
+    good = changed(A, 5)
+    assert (x[0] == mp.ldl_batch(A, good).solve(np.ones((5, A.shape[0])))[0]).all()
+
+
+def test_refused():
+    A = kkt()
+    with pytest.raises(ValueError):
+        mp.ldl_batch(A, np.ones((3, 5)))
+    with pytest.raises(TypeError):
+        mp.ldl_batch(A, changed(A, 3), pivoting="rook")
+    with pytest.raises(TypeError):
+        mp.ldl_batch(A.toarray(), changed(A, 3))
+    with pytest.raises(TypeError):
+        mp.ldl_batch(np.ones((1, 2, 2)), expected=4)
+    with pytest.raises(mp.UnsupportedError):
+        mp.ldl_batch(A, changed(A, 3), device="cuda")
+    f = mp.ldl_batch(A, changed(A, 3))
+    with pytest.raises(ValueError):
+        f.solve(np.ones((2, A.shape[0])))
+    with pytest.raises(ValueError):
+        f.solve(np.ones((3, A.shape[0])), mask=[1, 0, 1])
+    with pytest.raises(ValueError):
+        f.refactorize(changed(A, 4))

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_SYSTEMS_OBJECT_H
+#define MPKI_SYSTEMS_OBJECT_H
+/** Inside of mpk_systems. A call marks the systems that it works on and goes through two phases:
+ *  packs of those that have a place there (run.c, pack_t.c), each worker a pack; then the systems of
+ *  the single engine (single.c), each context of its own those that are at home there. */
+#include "../core/pool.h"
+#include "../engines/cpu/systems/lanes.h"
+#include "../factor/factor.h"
+#include <metapack/systems.h>
+
+/** Pivots of the analysed values, and the tree that suits them (template.c). */
+typedef struct mpki_template {
+    mpk_analysis *an;
+    mpki_lanes_plan plan;
+    int64_t *l, *c;
+    mpki_lanes_entry *entry;
+    char *pair;
+    double flops;
+} mpki_template;
+
+/** Make one. *out [out] NULL, and *reason, where there is none that serves. MPK_OK | MPK_ERR_MEMORY,
+ *  _CANCELLED */
+mpk_status mpki_template_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                              mpki_template **out, const char **reason);
+void mpki_template_free(mpk_context *ctx, mpki_template **t);
+
+/** One of the systems. */
+typedef struct mpki_slot {
+    mpk_systems_tier tier;
+    mpk_status status;      /* of the factorization that it has, or why it has none */
+    mpk_factor *fac;        /* tier single */
+    int home;               /* whose context fac was made with */
+    int64_t place;          /* tier template: pack * width + lane */
+    mpki_lane_outcome lane; /* likewise: what came of it */
+    bool examined, certified;
+} mpki_slot;
+
+/** What a call has to say of one of them. */
+typedef struct mpki_said {
+    bool active; /* the call works on it */
+    bool factor; /* and has yet to factorize it by the single engine */
+    bool solve;  /* and to solve with it by the single engine */
+    mpk_status status;
+    int32_t steps;
+    double omega, normwise;
+} mpki_said;
+
+/** What a worker needs for packs. */
+typedef struct mpki_pack_work {
+    mpki_lanes_work lanes;
+    void *values;  /* width x nnz entries: values on their way into lanes */
+    void *best;    /* n entries of all lanes */
+    void *b, *x;   /* n, and n x sides, of all lanes */
+    double *scale; /* n */
+    int32_t sides;
+} mpki_pack_work;
+
+struct mpk_systems {
+    mpk_context *ctx;
+    const mpk_analysis *an;
+    mpk_options options, single; /* the caller's; those of one system */
+    int64_t expected, count;
+    bool keep;
+    mpki_slot *slot; /* count */
+    mpki_said *said; /* count */
+    int workers;
+    mpk_context **child; /* workers */
+    mpki_template *template;
+    const char *reason;
+    const void *kernels; /* FN(lanes): what the environment says later does not change it */
+    int width;
+    int64_t packs;
+    mpki_lanes_pack *pack;
+    mpki_pack_work *work; /* workers; made when they are first needed */
+};
+
+/** A call at work. */
+typedef struct mpki_systems_job {
+    mpk_systems *s;
+    const mpk_batch_array *ax, *b, *x; /* NULL: not its business */
+    int32_t nrhs;
+    bool bare, fresh, certify;
+    int64_t *in_pack; /* packs x width: the slot in each lane; -1: none */
+    int64_t *list;    /* the packs at work */
+    int64_t packs;
+    _Atomic int64_t done; /* for progress */
+    _Atomic int failed;   /* an mpk_status that ends the call */
+} mpki_systems_job;
+
+/** Where entry e of a column of system b lies: p + e step. */
+typedef struct mpki_strand {
+    char *p;
+    int64_t step; /* entries */
+} mpki_strand;
+static inline mpki_strand mpki_strand_of(const mpk_batch_array *x, int64_t b, size_t size) {
+    if (x->layout == MPK_BATCH_POINTERS) return (mpki_strand){((char *const *)x->data)[b], 1};
+    if (x->layout == MPK_BATCH_STRIDED)
+        return (mpki_strand){(char *)x->data + b * x->stride * (int64_t)size, 1};
+    return (mpki_strand){
+        (char *)x->data + (b / x->width * x->stride + b % x->width) * (int64_t)size, x->width};
+}
+
+/** Entries from one strand to another. */
+static inline void mpki_strand_copy(size_t size, int64_t count, mpki_strand from, mpki_strand to) {
+    const char *p = from.p;
+    char *q = to.p;
+    for (int64_t k = 0; k < count;
+         k++, p += from.step * (int64_t)size, q += to.step * (int64_t)size)
+        for (size_t byte = 0; byte < size; byte++) q[byte] = p[byte];
+}
+
+/** The calls, checked: factorize (job->ax) and solve (job->b, x) the systems that are marked in
+ *  s->said. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED, recorded; what became of each is in
+ *  s->said. */
+mpk_status mpki_systems_run(mpki_systems_job *job);
+
+/** Room for packs of s->count systems. MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_packs_make(mpk_systems *s, int64_t count);
+void mpki_packs_free(mpk_systems *s);
+
+/** Work of the single engine (single.c): systems that are at home in context `home`. */
+void mpki_single_run(mpki_systems_job *job, int home);
+/** A system's inertia by it: examined where it was not. */
+mpk_status mpki_single_certify(mpk_systems *s, mpki_slot *slot);
+void mpki_single_drop(mpki_slot *slot);
+
+/* clang-format off */
+#define MPKI_SYSTEMS(p)                                                                            \
+    /** cpu_lanes(most) and its width; and bytes of work->w for a plan */                          \
+    const void *mpki_##p##_lanes_choose(int most, int *width);                                     \
+    int64_t mpki_##p##_lanes_panel(const mpki_lanes_plan *plan, const void *kernels);              \
+    /** one pack of a job, which factorizes, solves, certifies */                                  \
+    void mpki_##p##_pack_run(mpki_systems_job *job, int worker, int64_t pack);                     \
+    /** values of a lane, in the order of the analysis; likewise its D, as MPK_GET_D, and scale */ \
+    void mpki_##p##_lane_values(const mpk_systems *s, int64_t place, void *ax);                    \
+    void mpki_##p##_lane_d(const mpk_systems *s, int64_t place, void *d);                          \
+    void mpki_##p##_lane_scale(const mpk_systems *s, int64_t place, double *scale);                \
+    void mpki_##p##_lane_logdet(const mpk_systems *s, int64_t place, double out[3]);
+/* clang-format on */
+MPKI_SYSTEMS(s)
+MPKI_SYSTEMS(d)
+MPKI_SYSTEMS(c)
+MPKI_SYSTEMS(z)
+#undef MPKI_SYSTEMS
+
+#endif

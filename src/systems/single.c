@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Systems by the single engine: a factor each, made in a context of its own thread, and kept. */
+#include "../problem/problem.h"
+#include "object.h"
+
+static const char STAGE[] = "systems";
+
+void mpki_single_drop(mpki_slot *slot) {
+    mpk_factor_destroy(&slot->fac);
+    slot->tier = MPK_TIER_NONE;
+}
+
+/* What ends a call, where it befell one system. */
+static bool ends(mpki_systems_job *job, mpk_status status) {
+    if (status != MPK_ERR_MEMORY && status != MPK_ERR_CANCELLED && status != MPK_ERR_INTERNAL &&
+        status != MPK_ERR_SIZE)
+        return false;
+    job->failed = status;
+    return true;
+}
+
+/* A context's factor of system b, from the caller's values or from those of its lane. */
+static void factorize(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
+    mpk_systems *s = job->s;
+    mpki_slot *slot = &s->slot[b];
+    mpki_said *said = &s->said[b];
+    const mpk_analysis *an = s->an;
+    const size_t size = mpk_scalar_size(an->scalar);
+    void *copy = NULL;
+    if (job->fresh) mpk_factor_destroy(&slot->fac);
+    if (job->ax) {
+        mpki_strand from = mpki_strand_of(job->ax, b, size);
+        if (from.step != 1 && (copy = mpki_alloc(ctx, STAGE, an->layout->given, size)) != NULL) {
+            mpki_strand_copy(size, an->layout->given, from, (mpki_strand){copy, 1});
+            from.p = copy;
+        }
+        said->status = from.step != 1 && !copy
+                           ? mpki_failed(ctx)
+                           : mpk_factorize(ctx, an, from.p, &s->single, &slot->fac);
+    } else { /* a solve asks for it */
+        copy = mpki_alloc(ctx, STAGE, an->nnz, size);
+        if (copy) MPKI_DISPATCH(an->scalar, lane_values)(s, slot->place, copy);
+        said->status =
+            copy ? mpk_factorize_lower(ctx, an, copy, &s->single, &slot->fac) : mpki_failed(ctx);
+    }
+    mpki_release(ctx, copy);
+    slot->tier = mpk_failed(said->status) ? MPK_TIER_NONE : MPK_TIER_SINGLE;
+    slot->status = said->status;
+    slot->examined = false;
+    if (mpk_failed(said->status)) mpki_single_drop(slot);
+    ends(job, said->status);
+}
+
+static void certify(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
+    mpki_slot *slot = &job->s->slot[b];
+    mpk_certificate found;
+    const mpk_status status = mpk_certify(ctx, slot->fac, &found);
+    if (ends(job, status) || mpk_failed(status)) return;
+    slot->examined = true;
+    slot->certified = found.certified;
+}
+
+static void solve(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
+    mpk_systems *s = job->s;
+    mpki_said *said = &s->said[b];
+    const mpki_slot *slot = &s->slot[b];
+    const int64_t n = s->an->n;
+    const size_t size = mpk_scalar_size(s->an->scalar);
+    mpk_solve_info info = {0};
+    void *x =
+        mpki_alloc(ctx, STAGE, n * job->nrhs, size); /* kept from the caller until it is right */
+    if (!x) {
+        ends(job, said->status = mpki_failed(ctx));
+        return;
+    }
+    const mpki_strand from = mpki_strand_of(job->b, b, size), to = mpki_strand_of(job->x, b, size);
+    for (int32_t j = 0; j < job->nrhs; j++) {
+        mpki_strand column = from;
+        column.p += j * (int64_t)job->b->ld * from.step * (int64_t)size;
+        mpki_strand_copy(size, n, column, (mpki_strand){(char *)x + j * n * (int64_t)size, 1});
+    }
+    if (job->bare) {
+        said->status = mpki_first_nonfinite(s->an->scalar, n * job->nrhs, x) < 0 ? slot->status
+                                                                                 : MPK_ERR_INPUT;
+        if (!mpk_failed(said->status)) {
+            mpk_status status = mpk_solve_part(ctx, slot->fac, MPK_PART_ALL, job->nrhs, x, n);
+            if (!mpk_failed(status) && mpki_first_nonfinite(s->an->scalar, n * job->nrhs, x) >= 0)
+                status = MPK_ERR_NUMERIC;
+            if (mpk_failed(status)) said->status = status;
+        }
+    } else {
+        said->status = mpk_solve(ctx, slot->fac, job->nrhs, x, n, x, n, &s->single, &info);
+    }
+    said->steps = info.iterations;
+    said->omega = info.componentwise;
+    said->normwise = info.normwise;
+    for (int32_t j = 0; !mpk_failed(said->status) && j < job->nrhs; j++) {
+        mpki_strand column = to;
+        column.p += j * (int64_t)job->x->ld * to.step * (int64_t)size;
+        mpki_strand_copy(size, n, (mpki_strand){(char *)x + j * n * (int64_t)size, 1}, column);
+    }
+    mpki_release(ctx, x);
+    ends(job, said->status);
+}
+
+void mpki_single_run(mpki_systems_job *job, int home) {
+    mpk_systems *s = job->s;
+    mpk_context *ctx = s->child[home];
+    for (int64_t b = 0; b < s->count && !job->failed; b++) {
+        mpki_said *said = &s->said[b];
+        mpki_slot *slot = &s->slot[b];
+        if (!said->active || slot->home != home) continue;
+        mpki_clear_error(ctx);
+        if (said->factor) {
+            factorize(job, ctx, b);
+            if (job->failed || mpk_failed(said->status)) continue;
+            if (job->certify) certify(job, ctx, b);
+        } else if (slot->tier != MPK_TIER_SINGLE && !said->solve) {
+            continue;
+        } else if (said->solve && slot->tier == MPK_TIER_TEMPLATE) { /* its solution was no good */
+            mpki_systems_job lane = *job;
+            lane.ax = NULL, lane.fresh = true;
+            factorize(&lane, ctx, b);
+            if (lane.failed) job->failed = lane.failed;
+            if (job->failed || mpk_failed(said->status)) continue;
+            if (job->certify) certify(job, ctx, b);
+        } else if (job->certify && !slot->examined) {
+            certify(job, ctx, b);
+        }
+        if (job->b && slot->tier == MPK_TIER_SINGLE && !job->failed) solve(job, ctx, b);
+        if (mpki_stop_wanted(s->ctx, job->b ? "solve" : "factorize"))
+            job->failed = MPK_ERR_CANCELLED;
+    }
+}

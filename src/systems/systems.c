@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The object: made, resized, looked at, freed. */
+#include "../core/floats.h"
+#include "../core/sizes.h"
+#include "object.h"
+
+#include <string.h>
+
+static const char STAGE[] = "systems";
+
+void mpk_systems_options_init(mpk_systems_options *options) {
+    if (!options) return;
+    *options = (mpk_systems_options){.struct_size = sizeof *options, .keep = 1};
+}
+
+/* Packs of single threads ask the caller's context whether to stop. */
+static int forward(const char *stage, double fraction, void *user) {
+    (void)fraction;
+    return mpki_stop_wanted(user, stage);
+}
+
+/* Contexts for the workers, with the caller's memory. */
+static mpk_status make_children(mpk_systems *s) {
+    s->child = MPKI_ZNEW(s->ctx, STAGE, s->workers, mpk_context *);
+    for (int w = 0; s->child && w < s->workers; w++) {
+        if (mpk_failed(mpk_context_create(mpki_context_allocator(s->ctx), &s->child[w])))
+            return mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, w, "out of host memory");
+        mpk_context_set_progress(s->child[w], forward, s->ctx);
+    }
+    return s->child ? MPK_OK : mpki_failed(s->ctx);
+}
+
+static mpk_status refuse(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o) {
+    if (an->symmetry == MPK_GENERAL)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "the matrix is not symmetric: systems side by side are symmetric or "
+                          "Hermitian; factorize these one by one");
+    if (an->block)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "the analysis is for a method on blocks: analyse with method = ldlt");
+    if (an->split)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "the analysis is that of an interior beside a Schur complement");
+    if (o->device == MPK_ON_CUDA)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "many systems at once are solved on the processor: device = cpu");
+    return MPK_OK;
+}
+
+static mpk_status grow(mpk_systems *s, int64_t count) {
+    mpki_slot *slot = mpki_resize(s->ctx, STAGE, s->slot, count, sizeof *slot);
+    if (!slot) return mpki_failed(s->ctx);
+    s->slot = slot;
+    mpki_said *said = mpki_resize(s->ctx, STAGE, s->said, count, sizeof *said);
+    if (!said) return mpki_failed(s->ctx);
+    s->said = said;
+    if (mpk_failed(mpki_packs_make(s, count))) return mpki_failed(s->ctx);
+    for (int64_t b = s->count; b < count; b++)
+        slot[b] =
+            (mpki_slot){.status = MPK_ERR_ARGUMENT, .home = (int)(b % s->workers), .place = b};
+    s->count = count;
+    return MPK_OK;
+}
+
+static mpk_status check_count(mpk_context *ctx, int64_t count) {
+    if (count < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, count, "the count is negative");
+    if (count > INT64_MAX >> 20)
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, count,
+                          "%lld systems: that is more than any memory has", (long long)count);
+    return MPK_OK;
+}
+
+mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                              const mpk_systems_options *how, int64_t count, mpk_systems **out) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    mpk_systems_options full = {.struct_size = sizeof full, .keep = 1};
+    mpk_options o;
+    if (!an || !out || *out)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the analysis is NULL, or out is, or *out is not");
+    if (how && !mpki_read_struct(&full, sizeof full, how, sizeof full.struct_size))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "mpk_systems_options_init() was not called");
+    if (full.expected < 0 || (full.keep != 0 && full.keep != 1))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, full.expected,
+                          "expected is negative, or keep neither 0 nor 1");
+    mpk_status status = check_count(ctx, count);
+    if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &o);
+    if (!mpk_failed(status)) status = refuse(ctx, an, &o);
+    if (mpk_failed(status)) return status;
+    mpk_systems *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_systems);
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx, s->an = an;
+    s->options = o;
+    s->options.device = MPK_ON_CPU;
+    s->single = s->options;
+    s->single.threads = 1;
+    s->keep = full.keep;
+    s->expected = full.expected > 0 ? full.expected : count;
+    s->workers = mpki_context_threads(ctx, o.threads > 0 ? o.threads : mpki_threads_default());
+    s->width = 1;
+    status = make_children(s);
+    if (!mpk_failed(status))
+        status = mpki_template_make(ctx, an, &s->single, &s->template, &s->reason);
+    if (s->template) {
+        const int most = s->expected < 64 ? (int)s->expected : 64;
+        s->kernels = MPKI_DISPATCH(an->scalar, lanes_choose)(most, &s->width);
+    }
+    if (!mpk_failed(status)) status = grow(s, count);
+    if (mpk_failed(status))
+        mpk_systems_destroy(&s);
+    else
+        *out = s;
+    return status;
+}
+
+mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *s, int64_t count) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!s || s->ctx != ctx)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the systems are NULL, or were made with another context");
+    mpk_status status = check_count(ctx, count);
+    if (mpk_failed(status) || count == s->count) return status;
+    if (count > s->count) return grow(s, count);
+    for (int64_t b = count; b < s->count; b++) mpki_single_drop(&s->slot[b]);
+    s->count = count;
+    return MPK_OK;
+}
+
+void mpk_systems_destroy(mpk_systems **out) {
+    if (!out || !*out) return;
+    mpk_systems *s = *out;
+    mpk_context *ctx = s->ctx;
+    *out = NULL;
+    for (int64_t b = 0; b < s->count; b++) mpki_single_drop(&s->slot[b]);
+    mpki_packs_free(s);
+    mpki_template_free(ctx, &s->template);
+    for (int w = 0; s->child && w < s->workers; w++) mpk_context_destroy(&s->child[w]);
+    mpki_release(ctx, s->child);
+    mpki_release(ctx, s->slot);
+    mpki_release(ctx, s->said);
+    mpki_release(ctx, s);
+}
+
+/* ---- looking at it --------------------------------------------------------------------------- */
+
+static int64_t pack_bytes(const mpk_systems *s) {
+    const mpk_analysis *an = s->an;
+    const int64_t size = (int64_t)mpk_scalar_size(an->scalar);
+    const int64_t real = an->scalar >= MPK_C ? size / 2 : size;
+    const int64_t l = s->template ? s->template->l[s->template->an->nsuper] : 0;
+    return s->packs * s->width * ((an->nnz + l + 4 * (int64_t)an->n) * size + 2 * an->n * real);
+}
+
+void mpk_systems_info_get(const mpk_systems *s, mpk_systems_info *info) {
+    if (!info) return;
+    *info = (mpk_systems_info){.reason = ""};
+    if (!s) return;
+    const mpk_analysis *an = s->template ? s->template->an : s->an;
+    info->count = s->count;
+    info->n = s->an->n;
+    info->width = s->width;
+    info->reason = s->reason;
+    info->max_front = an->info.max_front;
+    info->factor_nnz = an->info.factor_nnz;
+    info->flops = an->info.factor_flops;
+    info->bytes = pack_bytes(s);
+    for (int64_t b = 0; b < s->count; b++) {
+        info->by_template += s->slot[b].tier == MPK_TIER_TEMPLATE;
+        info->by_single += s->slot[b].tier == MPK_TIER_SINGLE;
+        if (s->slot[b].fac) info->bytes += s->slot[b].fac->info.bytes;
+    }
+}
+
+static mpk_status get_lane(const mpk_systems *s, const mpki_slot *slot, mpk_quantity what,
+                           void *out) {
+    const mpk_scalar scalar = s->an->scalar;
+    const bool counted = scalar <= MPK_D || s->an->symmetry == MPK_HERMITIAN;
+    int64_t *counts = out;
+    switch (what) {
+    case MPK_GET_INERTIA:
+        counts[0] = counted ? slot->lane.positive : 0;
+        counts[1] = counted ? slot->lane.negative : 0;
+        counts[2] = 0;
+        break;
+    case MPK_GET_PERM:
+        memcpy(out, s->template->an->perm, (size_t)s->an->n * sizeof(int32_t));
+        break;
+    case MPK_GET_SCALE:
+        MPKI_DISPATCH(scalar, lane_scale)(s, slot->place, out);
+        break;
+    case MPK_GET_D:
+        MPKI_DISPATCH(scalar, lane_d)(s, slot->place, out);
+        break;
+    case MPK_GET_LOGDET:
+        MPKI_DISPATCH(scalar, lane_logdet)(s, slot->place, out);
+    }
+    return MPK_OK;
+}
+
+mpk_status mpk_systems_get(mpk_context *ctx, const mpk_systems *s, int64_t b, mpk_quantity what,
+                           void *out, size_t bytes) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!s || !out || b < 0 || b >= s->count)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", b, "there is no system of that number");
+    if (s->slot[b].tier == MPK_TIER_NONE)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", b, "the system has no factors");
+    if ((unsigned)what > MPK_GET_LOGDET)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", what, "there is no quantity %d", (int)what);
+    const size_t n = (size_t)s->an->n;
+    const size_t need = what == MPK_GET_PERM    ? n * sizeof(int32_t)
+                        : what == MPK_GET_SCALE ? n * sizeof(double)
+                        : what == MPK_GET_D     ? 2 * n * mpk_scalar_size(s->an->scalar)
+                                                : 24;
+    if (bytes < need)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", (int64_t)bytes,
+                          "%zu bytes given, %zu needed", bytes, need);
+    if (s->slot[b].tier == MPK_TIER_SINGLE) return mpk_get(ctx, s->slot[b].fac, what, out, bytes);
+    return get_lane(s, &s->slot[b], what, out);
+}
