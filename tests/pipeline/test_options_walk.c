@@ -58,6 +58,7 @@ static const struct {
     const char *key, *why;
 } unseen[] = {
     {"deterministic", "the same bits whatever the threads: that is what it promises"},
+    {"threads", "as many as help: one, in small systems; the bits do not depend on them"},
     {"model_threads", "chooses between orderings of matrices that are large"},
     {"symmetry_tolerance", "counts while a file is read"},
     {"device", "needs one"},
@@ -224,9 +225,9 @@ static void test_walk(void **unused) {
     walk(MPK_METHOD_AUTO, "off", seen);
     /* but for what needs a device, large matrices or files, each has been seen with one method */
     static const char *const never[] = {
-        "method", "deterministic", "model_threads",       "symmetry_tolerance",
-        "device", "device_number", "device_memory_limit", "direct",
-        "joining"};
+        "method",  "deterministic", "model_threads",       "symmetry_tolerance",
+        "device",  "device_number", "device_memory_limit", "direct",
+        "joining", "threads"};
     for (int k = 0; mpk_option_at(k); k++) {
         bool is_never = seen[k] > 0;
         for (size_t n = 0; n < sizeof never / sizeof *never; n++)

@@ -279,7 +279,8 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
             const int64_t rows = f->nrows - p - b;
             below s = {f, rules, p, b, np, perm, work->packed2, FN(rank_item_rows)(rows, pool), np};
             const int64_t items = (rows + s.step - 1) / s.step;
-            if (!pool || items < 2)
+            /* the free rows begin a register tile of their own, which items must not shift */
+            if (!pool || items < 2 || f->free > 0)
                 below_rows(&s, p + b, f->nrows);
             else
                 mpki_pool_for(pool, worker, items, below_item, &s);

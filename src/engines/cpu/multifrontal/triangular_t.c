@@ -90,17 +90,22 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     if (n > e) memcpy((T *)z->u + z->at[s], v + e, (size_t)(n - e) * sizeof(T));
 }
 
+/* A pivot of D^-1 times nr numbers, or pairs of them; true: it is a pair. In one function, compiled
+ * once: the bits are the same for one column and for several. */
+static __attribute__((noinline)) bool divide_pivot(const T *d, int hermitian, int nr, T *x1,
+                                                   T *x2) {
+    const bool pair = t_abs1(d[1]) > 0;
+    for (int r = 0; pair && r < nr; r++) times_pair(d, hermitian, &x1[r], &x2[r]);
+    for (int r = 0; !pair && r < nr; r++) x1[r] = t_mul(d[0], x1[r]);
+    return pair;
+}
+
 /* v := D^-1 v for a node's pivots, nr numbers each. */
 static void divide(const mpki_node *node, int hermitian, int nr, T *v) {
     const T *d = node->dinv;
     for (int32_t k = 0; k < node->nelim; k++) {
         T *x1 = v + (int64_t)k * nr;
-        if (t_abs1(d[2 * k + 1]) > 0) {
-            for (int r = 0; r < nr; r++) times_pair(d + 2 * k, hermitian, &x1[r], &x1[nr + r]);
-            k++;
-        } else {
-            for (int r = 0; r < nr; r++) x1[r] = t_mul(d[2 * k], x1[r]);
-        }
+        k += divide_pivot(d + 2 * k, hermitian, nr, x1, x1 + nr);
     }
 }
 
@@ -235,15 +240,8 @@ void FN(diagonal)(const mpki_direct *f, int nrhs, void *vy) {
         const T *d = node->dinv;
         for (int32_t k = 0; k < node->nelim; k++) {
             T *x1 = y + (int64_t)node->id[k] * nrhs;
-            if (t_abs1(d[2 * k + 1]) > 0) {
-                T *x2 = y + (int64_t)node->id[k + 1] * nrhs;
-                for (int r = 0; r < nrhs; r++) {
-                    times_pair(d + 2 * k, hermitian, &x1[r], &x2[r]);
-                }
-                k++;
-            } else {
-                for (int r = 0; r < nrhs; r++) x1[r] = t_mul(d[2 * k], x1[r]);
-            }
+            T *x2 = k + 1 < node->nelim ? y + (int64_t)node->id[k + 1] * nrhs : NULL;
+            k += divide_pivot(d + 2 * k, hermitian, nrhs, x1, x2);
         }
     }
 }
