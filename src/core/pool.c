@@ -407,36 +407,6 @@ double mpki_pool_wake_s(mpki_pool *pool) {
     return middle < LEAST ? LEAST : middle > MOST ? MOST : middle;
 }
 
-/* ---- zeros ----------------------------------------------------------------------------------- */
-
-typedef struct clearing {
-    mpk_context *ctx;
-    const char *stage;
-    char *ptr;
-    size_t bytes;
-    _Atomic bool stopped;
-} clearing;
-
-enum { CLEARED = 1 << 21 }; /* bytes of an item: a huge page */
-
-static void clear_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
-    clearing *c = arg;
-    const size_t begin = (size_t)item * CLEARED;
-    mpki_asking asking = {c->ctx, c->stage, 0};
-    (void)pool, (void)worker;
-    memset(c->ptr + begin, 0, c->bytes - begin < CLEARED ? c->bytes - begin : CLEARED);
-    if (mpki_asks(&asking, MPKI_ASK)) atomic_store(&c->stopped, true);
-}
-
-bool mpki_clear_shared(mpk_context *ctx, const char *stage, void *ptr, size_t bytes,
-                       mpki_pool *pool, int worker) {
-    clearing c = {.ctx = ctx, .stage = stage, .ptr = ptr, .bytes = bytes};
-    mpki_asking asking = {ctx, stage, 0};
-    if (!pool || bytes < 2 * CLEARED) return mpki_clear_slowly(&asking, ptr, bytes);
-    mpki_pool_for(pool, worker, (int64_t)((bytes + CLEARED - 1) / CLEARED), clear_item, &c);
-    return atomic_load(&c.stopped);
-}
-
 /* ---- items that lie together ------------------------------------------------------------------ */
 
 enum { SHARES = 64, LINE = 64 };
