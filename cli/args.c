@@ -63,6 +63,7 @@ const char *cli_nearest(const char *word, const char *const *words) {
         bool begins = strlen(word) >= 3 && !strncmp(*words, word, strlen(word));
         int far = begins ? 1 : distance(word, *words);
         bool shorter = nearest && begins && far == least && strlen(*words) < strlen(nearest);
+        if (far == (int)strlen(*words)) continue; /* not a letter in common */
         if (far < least || shorter) {
             least = far;
             nearest = *words;

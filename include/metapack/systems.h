@@ -7,6 +7,7 @@
  *  docs/guide/systems.md. Many small dense matrices: metapack/batch.h. Example:
  *  examples/systems.c. */
 #include <metapack/batch.h>
+#include <metapack/factor.h>
 #include <metapack/solve.h>
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ static void its_value(void **state) {
 /* The kernels of src/kernels/cl write it once, in the macro ALPHA. */
 static void in_opencl(void **state) {
     (void)state;
-    static const char define[] = "#define ALPHA ((T)";
+    static const char define[] = "#define ALPHA ((R)";
     char line[512];
     int found = 0;
     FILE *f = fopen(METAPACK_KERNELS "/ldlt_pivots.h", "r");

@@ -270,7 +270,8 @@ def ldl_batch(A: MatrixLike, values: Values, *, lower: Optional[bool] = None, he
               **options: OptionValue) -> SystemsFactor: ...  # fmt: skip
 
 
-def ldl_batch(A: Any, values: Any = None, *, lower: Optional[bool] = None, hermitian: bool = False,
+def ldl_batch(A: Union[VectorLike, MatrixLike], values: Optional[Values] = None, *,
+              lower: Optional[bool] = None, hermitian: bool = False,
               method: str = "ldlt", pivoting: str = "partial", sizes: Optional[VectorLike] = None,
               threads: int = 0, zero_tolerance: float = -1.0, expected: int = 0, keep: bool = True,
               certify: bool = False, progress: Optional[Progress] = None,
