@@ -61,8 +61,9 @@ static exact exact_schur(const dense *m, int count, const int32_t *list) {
     exact e = {.s = calloc((size_t)count * count + 1, sizeof *e.s), .condition = 1, .size = 1e-30};
     int32_t *inner = malloc(((size_t)m->n + 1) * sizeof *inner);
     const int n = others(m->n, count, list, inner);
-    double complex *a = malloc(((size_t)n * n + 1) * sizeof *a),
-                   *copy = malloc(((size_t)n * n + 1) * sizeof *a);
+    /* OpenBLAS 0.3.21 reads behind the last column (zgemv_n with AVX-512) */
+    const size_t room = (size_t)n * (n + 4) + 1;
+    double complex *a = malloc(room * sizeof *a), *copy = malloc(room * sizeof *a);
     double complex *x = malloc(((size_t)n * count + 1) * sizeof *x);
     double *values = malloc(((size_t)n + 1) * sizeof *values),
            *work = malloc(((size_t)n + 1) * sizeof *work);
