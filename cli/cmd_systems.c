@@ -2,6 +2,7 @@
 /* metapack systems: many systems of A's pattern, each with values of its own. */
 #include "cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,6 +55,16 @@ static bool make_room(run *r) {
            r->normwise;
 }
 
+/* A system without a solution has NaN for one. */
+static void forget(char *x, int64_t n, int32_t k, mpk_scalar scalar) {
+    const int64_t parts = n * (scalar >= MPK_C ? 2 : 1);
+    for (int64_t i = k * parts; i < (k + 1) * parts; i++)
+        if (scalar == MPK_S || scalar == MPK_C)
+            ((float *)(void *)x)[i] = NAN;
+        else
+            ((double *)(void *)x)[i] = NAN;
+}
+
 static mpk_status compute(run *r) {
     const double start_s = cli_now_s();
     const int64_t n = r->a.n;
@@ -84,6 +95,8 @@ static mpk_status compute(run *r) {
     r->solve_s = cli_now_s() - start_s - r->analyse_s;
     mpk_systems_info_get(r->systems, &r->info);
     if (mpk_failed(status) || !r->args->output) return status;
+    for (int32_t k = 0; k < r->count; k++)
+        if (mpk_failed(r->status[k])) forget(r->x, n, k, r->a.scalar);
     const mpk_status written =
         mpk_rhs_write(r->ctx, r->args->output, r->a.n, r->a.scalar, r->count, r->x, r->a.n);
     return mpk_failed(written) ? written : status;

@@ -29,6 +29,7 @@ macro(mpki_deb component name text)
     if(ARG_SECTION)
         set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${ARG_SECTION})
     endif()
+    install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} RENAME copyright COMPONENT ${component} EXCLUDE_FROM_ALL)
 endmacro()
 
 set(CPACK_COMPONENTS_ALL)

@@ -26,6 +26,6 @@ class Metapack < Formula
 
   test do
     system bin/"metapack", "generate", "nlpkkt 4", "-o", "k.mtx"
-    assert_match "inertia", shell_output("#{bin}/metapack solve k.mtx")
+    assert_match "Inertia", shell_output("#{bin}/metapack solve k.mtx")
   end
 end

@@ -227,7 +227,7 @@ contains
         self%entries = 0
     end subroutine solver_clear
 
-    subroutine destroy(self)
+    impure elemental subroutine destroy(self)
         type(metapack_solver), intent(inout) :: self
         call self%clear()
         call mpk_context_destroy(self%context)

@@ -115,16 +115,18 @@ static mpk_status probe(mpki_solve_work *work, mpki_basis *basis) {
 /* ---- from one solve to the next -------------------------------------------------------------- */
 
 int64_t mpki_kept_basis_bytes(const mpk_factor *fac) {
-    mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* a lock is no part of it */
-    if (mpki_lock_take(&own->bringing)) own->basis = (mpki_kept_basis){0}; /* half written */
-    const int64_t vectors = own->basis.made ? own->basis.count + 1 : 0; /* as they are allocated */
-    mpki_lock_give(&own->bringing);
-    return vectors * fac->an->n * (int64_t)mpk_scalar_size(fac->an->scalar);
+    return atomic_load(&fac->basis_bytes);
+}
+
+/* After a fork: a thread that is gone may have written half of it. */
+static void forget_kept(mpk_factor *fac) {
+    fac->basis = (mpki_kept_basis){0};
+    atomic_store(&fac->basis_bytes, 0);
 }
 
 void mpki_kept_basis_drop(mpk_factor *fac) {
     mpki_release(fac->ctx, fac->basis.v);
-    fac->basis = (mpki_kept_basis){0};
+    forget_kept(fac);
 }
 
 static int vectors_kept(const mpki_kept_basis *kept, bool all) {
@@ -138,7 +140,7 @@ static bool enough_is_kept(const mpki_kept_basis *kept, bool all) {
 bool mpki_basis_kept(const mpk_factor *fac, bool all, mpki_basis *basis) {
     mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* a lock is no part of it */
     mpki_kept_basis *kept = &own->basis;
-    if (mpki_lock_take(&own->bringing)) *kept = (mpki_kept_basis){0}; /* may be half written */
+    if (mpki_lock_take(&own->bringing)) forget_kept(own);
     const bool enough = enough_is_kept(kept, all);
     if (enough)
         *basis = (mpki_basis){.made = true,
@@ -155,7 +157,7 @@ bool mpki_basis_kept(const mpk_factor *fac, bool all, mpki_basis *basis) {
 static bool take_kept(mpk_context *ctx, mpk_factor *fac, bool all, mpki_basis *basis) {
     const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(fac->an->scalar);
     mpki_kept_basis *kept = &fac->basis;
-    if (mpki_lock_take(&fac->bringing)) *kept = (mpki_kept_basis){0}; /* may be half written */
+    if (mpki_lock_take(&fac->bringing)) forget_kept(fac);
     const bool enough = enough_is_kept(kept, all);
     const int count = vectors_kept(kept, all);
     if (count > basis->count) {
@@ -179,7 +181,7 @@ static void keep(mpk_context *ctx, mpk_factor *fac, bool all, int first, mpki_ba
     const double most = 0.25 * (double)fac->info.nnz * (double)mpk_scalar_size(fac->an->scalar);
     if (ctx != fac->ctx || (double)basis->count * (double)bytes > fmax(most, KEPT_ANYWAY)) return;
     mpki_kept_basis *kept = &fac->basis;
-    if (mpki_lock_take(&fac->bringing)) *kept = (mpki_kept_basis){0};
+    if (mpki_lock_take(&fac->bringing)) forget_kept(fac);
     if (!kept->made || (all && !kept->all)) {
         void *v = mpki_alloc(ctx, NULL, basis->count + 1, bytes); /* without it nothing is lost */
         if (v) {
@@ -193,6 +195,7 @@ static void keep(mpk_context *ctx, mpk_factor *fac, bool all, int first, mpki_ba
                                       .v = v,
                                       .stamp = 1 + atomic_fetch_add(&stamps, 1)};
             basis->stamp = kept->stamp;
+            atomic_store(&fac->basis_bytes, (int64_t)(((size_t)basis->count + 1) * bytes));
         }
     }
     mpki_lock_give(&fac->bringing);

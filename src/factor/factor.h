@@ -87,8 +87,9 @@ struct mpk_factor {
     double raised; /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
     bool lowered;  /* zero pivots of the usual size were none: likewise */
     mpki_rank_memory known;
-    mpki_kept_basis basis; /* of the kernel; guarded by `bringing` */
-    double effort;         /* what a verdict may still cost (rank_kernel.h) */
+    mpki_kept_basis basis;       /* of the kernel; guarded by `bringing` */
+    _Atomic int64_t basis_bytes; /* of it, for who must not wait */
+    double effort;               /* what a verdict may still cost (rank_kernel.h) */
     int matched;     /* > 0: matched anew for a verdict; factorizations until it may be again */
     uint64_t own_of; /* mpki_values_hash() of the values that `own` was made of */
     bool valid;      /* holds a factorization */

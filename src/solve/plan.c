@@ -44,6 +44,8 @@ mpki_plan mpki_plan_of(const mpki_columns *c) {
                    .b_there = some && mpki_is_there(c->ctx, engine, c->b),
                    .x_there = some && mpki_is_there(c->ctx, engine, c->x)};
     p.blocks = p.by_engine > MPKI_REFINE_TOGETHER;
-    p.keeps_b = p.by_engine > 0 && c->b == c->x && (p.blocks || c->ldb != c->ldx);
+    const mpk_factor_info *info = &c->fac->info;
+    const bool regular = info->rank == MPK_RANK_FULL && info->inertia.zero == 0;
+    p.keeps_b = p.by_engine > 0 && c->b == c->x && (p.blocks || c->ldb != c->ldx || !regular);
     return p;
 }

@@ -322,12 +322,12 @@ mpk_status mpki_refine_on_engine(const mpki_columns *c, mpki_found *found, int32
                          : judge_there(&rest, &h, each, told.done, accuracy, found);
         if (mpk_failed(status)) break;
         *done += told.done;
-        if (mpki_progress(c->ctx, STAGE, (double)*done / c->all))
+        if (mpki_progress(c->ctx, STAGE, (double)*done / c->all) && *done < c->nrhs)
             status = mpki_error(c->ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     }
+    if (h.made) mpki_solve_work_free(c->ctx, &h.work); /* first, so that the wider solver is kept */
     if (solver) direct->solver_free(&solver);
     mpki_basis_free(c->ctx, &h.basis);
-    if (h.made) mpki_solve_work_free(c->ctx, &h.work);
     if (regular)
         found->verdict.solved &=
             mpki_solves(scalar, found->info.componentwise, found->info.relative_residual);

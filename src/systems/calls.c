@@ -55,7 +55,8 @@ static void begin_factorization(mpki_systems_job *job, const uint8_t *mask) {
         mpki_said *said = &s->said[b];
         *said = (mpki_said){.active = !mask || mask[b]};
         if (!said->active) {
-            if (!s->keep && slot->tier == MPK_TIER_TEMPLATE) {
+            if (!s->keep && slot->tier != MPK_TIER_NONE) {
+                mpki_single_drop(slot);
                 slot->tier = MPK_TIER_NONE;
                 slot->status = MPK_ERR_ARGUMENT;
             }

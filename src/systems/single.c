@@ -44,6 +44,11 @@ static void factorize(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
             copy ? mpk_factorize_lower(ctx, an, copy, &s->single, &slot->fac) : mpki_failed(ctx);
     }
     mpki_release(ctx, copy);
+    if (!job->ax && (said->status == MPK_ERR_MEMORY || said->status == MPK_ERR_CANCELLED)) {
+        mpk_factor_destroy(&slot->fac); /* the template's factors stay */
+        ends(job, said->status);
+        return;
+    }
     slot->tier = mpk_failed(said->status) ? MPK_TIER_NONE : MPK_TIER_SINGLE;
     slot->status = said->status;
     slot->examined = false;

@@ -62,7 +62,7 @@ class EigenBase : public Eigen::SparseSolverBase<Derived> {
         rows_ = a.rows();
         gather(a);
         tell([&] {
-            if (!solver_.analysed() || ap != ap_ || ai != ai_) analyse(a);
+            if (a.rows() != a.cols() || !solver_.analysed() || ap != ap_ || ai != ai_) analyse(a);
             return solver_.factorize(ax_.data());
         });
     }
@@ -199,6 +199,7 @@ template <class MatrixType> class LU : public EigenBase<LU<MatrixType>, MatrixTy
     /// A^T X = B, by the same factor.
     template <class Rhs>
     typename Base::Dense solveTransposed(const Eigen::MatrixBase<Rhs> &b) const {
+        eigen_assert(b.rows() == this->rows());
         typename Base::Dense x = b;
         this->tell([&] {
             return this->solver_.solve(MPK_TRANSPOSE, static_cast<std::int32_t>(x.cols()), x.data(),

@@ -56,6 +56,8 @@ class Options {
     Options &set(const std::string &key, double value) {
         char text[40];
         std::snprintf(text, sizeof text, "%.17g", value);
+        for (char *c = text; *c; ++c)
+            if (*c == ',') *c = '.'; // of the program's locale
         return set(key, std::string(text));
     }
     const mpk_options *get() const noexcept { return &options_; }
@@ -78,6 +80,21 @@ template <class T> class Solver {
             throw Error(status, text ? text : "");
         }
         context_.reset(made);
+    }
+    Solver(Solver &&) = default;
+    /// What this one had goes first, while its context is there.
+    Solver &operator=(Solver &&other) noexcept {
+        if (this == &other) return *this;
+        clear();
+        options_ = other.options_;
+        context_ = std::move(other.context_);
+        problem_ = std::move(other.problem_);
+        analysis_ = std::move(other.analysis_);
+        factor_ = std::move(other.factor_);
+        n_ = other.n_;
+        status_ = other.status_;
+        last_ = other.last_;
+        return *this;
     }
 
     /// Look at a pattern, once. By columns, from 0: rows ai[ap[j]] .. of column j; arrays are copied.

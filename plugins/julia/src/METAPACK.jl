@@ -57,13 +57,14 @@ mutable struct Factor{T<:Scalar} <: Factorization{T}
     factor::Ptr{Cvoid}
     options::Vector{Int64}
     symmetry::Cint
+    triangle::Cint         # that counts
     colptr::Vector{Int64}
     rowval::Vector{Int32}
     status::Symbol
     iterations::Int        # of the last solve
     backward_error::Float64
     function Factor{T}(n) where {T}
-        F = new{T}(n, C_NULL, C_NULL, C_NULL, C_NULL, zeros(Int64, OPTION_WORDS), SYMMETRIC, Int64[], Int32[], :none, 0, NaN)
+        F = new{T}(n, C_NULL, C_NULL, C_NULL, C_NULL, zeros(Int64, OPTION_WORDS), SYMMETRIC, FULL, Int64[], Int32[], :none, 0, NaN)
         finalizer(destroy!, F)
         return F
     end
@@ -121,6 +122,7 @@ function make(A::SparseMatrixCSC{S}, symmetry, triangle; options...) where {S}
     for (key, value) in options
         check(F, ccall(symbol(:mpk_options_set), Cint, (Ptr{Cvoid}, Ptr{Int64}, Cstring, Cstring), F.context, F.options, String(key), string(value)))
     end
+    F.triangle = triangle
     F.colptr, F.rowval = A.colptr .- 1, A.rowval .- 1
     x = Vector{T}(A.nzval)
     # what the caller did not say is tried: both triangles agree, or they do not
@@ -156,8 +158,17 @@ end
 
 Other values with the same pattern: the analysis stays.
 """
-refactor!(F::Factor, A::Union{Symmetric,Hermitian}) = refactor!(F, A.data)
-function refactor!(F::Factor{T}, A::SparseMatrixCSC) where {T}
+function refactor!(F::Factor, A::Union{Symmetric,Hermitian})
+    kind = eltype(A) <: Real || A isa Symmetric ? SYMMETRIC : HERMITIAN
+    F.triangle == (A.uplo == 'L' ? LOWER : UPPER) && F.symmetry == kind ||
+        throw(ArgumentError("refactor!: A has another triangle, or is of another kind, than the analysed one"))
+    return again!(F, A.data)
+end
+function refactor!(F::Factor, A::SparseMatrixCSC)
+    F.triangle == FULL || throw(ArgumentError("refactor!: the analysed matrix was one triangle, A is whole"))
+    return again!(F, A)
+end
+function again!(F::Factor{T}, A::SparseMatrixCSC) where {T}
     A.colptr .- 1 == F.colptr && A.rowval .- 1 == F.rowval ||
         throw(ArgumentError("refactor!: A has another pattern than the analysed one"))
     return values!(F, Vector{T}(A.nzval))

@@ -3,6 +3,7 @@
  * one worker, with sizes in place of numbers. Measured beside predicted:
  * bench/results/memory.md. */
 #include "symbolic.h"
+#include "../../core/pool.h"
 
 #include "../../engines/cpu/front/storage.h"
 
@@ -54,11 +55,11 @@ static double stack_bytes(mpk_context *ctx, const mpk_analysis *an, double entry
 }
 
 /* Workers that the walk will have. */
-static int workers(const mpk_analysis *an) {
+static int workers(mpk_context *ctx, const mpk_analysis *an) {
     double cost = 0;
     for (int32_t s = 0; s < an->nsuper; s++)
         cost += mpki_node_cost(an->sptr[s + 1] - an->sptr[s], rows_below(an, s), an->flops[s]);
-    return cost < MPKI_WORTH_THREADS ? 1 : an->options.threads;
+    return cost < MPKI_WORTH_THREADS ? 1 : mpki_context_threads(ctx, an->options.threads);
 }
 
 /* What delayed columns are expected to add to the factor. How many there will be is guessed by a
@@ -78,7 +79,7 @@ mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     /* each node's description, pointer to its contribution, share of a task */
     const double delayed = delayed_bytes(an, factor);
     const double peak = mpki_alloc_bytes(factor) + delayed + stack + mpki_alloc_bytes(values) +
-                        workers(an) * mpki_alloc_bytes(worker) + nodes * MPKI_NODE_BYTES;
+                        workers(ctx, an) * mpki_alloc_bytes(worker) + nodes * MPKI_NODE_BYTES;
     info->factor_bytes = mpki_factor_bytes(an, entry);
     info->peak_bytes = peak < 9e18 ? (int64_t)peak : INT64_MAX;
     return mpki_failed(ctx);

@@ -57,7 +57,7 @@ class SystemsFactor:
         options = {"method": "ldlt", **options}
         self._lower, self._progress, self._certify = lower, progress, bool(certify)
         listed = self._listed(values)
-        dtype = None if listed is None else np.result_type(*[m.dtype for m in listed])
+        dtype = None if listed is None else np.result_type(getattr(A, "dtype", np.float64), *[m.dtype for m in listed])  # fmt: skip
         if listed is None:
             values = host_array(values, "the values")
             dtype = np.result_type(getattr(A, "dtype", np.float64), values.dtype)
@@ -113,6 +113,8 @@ class SystemsFactor:
         if listed is not None:
             rows = []
             for k, one in enumerate(listed):
+                if not np.can_cast(working_dtype(one.dtype, "the values"), self.dtype, "same_kind"):
+                    raise TypeError(f"matrix {k} of the list: {one.dtype} values do not fit {self.dtype} systems")  # fmt: skip
                 other: Matrix = take(one, self._lower, self.hermitian, self.dtype)
                 if not m.same_pattern(other):
                     raise ValueError(f"matrix {k} of the list has not A's pattern and format")

@@ -52,6 +52,14 @@ static void end(mpki_direct **handle) {
     *handle = NULL;
 }
 
+/* Of slabs that walks keep for the next one. */
+static int64_t kept_bytes(const mpki_direct *f) {
+    int64_t bytes = 0;
+    for (int t = 0; f->memory.small && t < f->memory.workers; t++)
+        bytes += mpki_small_bytes(&f->memory.small[t]);
+    return bytes;
+}
+
 /* The numbers, in an arena that is empty. sax [out] work, the scaled values; held: the bytes of it
  * and the arena */
 static mpk_status find_numbers(mpki_direct *f, const void *ax, void *sax, int64_t held,
@@ -64,7 +72,7 @@ static mpk_status find_numbers(mpki_direct *f, const void *ax, void *sax, int64_
     mpki_pool *pool = several ? mpki_context_pool(f->ctx, rules->threads, 1) : NULL;
     MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, f->scale, sax, pool);
     if (several && rules->memory_limit > 0)
-        mpki_memory_bound(f->ctx, held + f->memory.bytes, rules->memory_limit);
+        mpki_memory_bound(f->ctx, held + f->memory.bytes + kept_bytes(f), rules->memory_limit);
     status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
     if (several) mpki_memory_bound(f->ctx, 0, 0);
     return status;
@@ -127,7 +135,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
 static int64_t bytes(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const int64_t schur = f->schur ? (mpki_trapezoid(f->tree.outer, f->tree.outer) + 8) * size : 0;
-    return schur + (f->have_arena ? mpki_arena_bytes(&f->arena) : 0);
+    return schur + kept_bytes(f) + (f->have_arena ? mpki_arena_bytes(&f->arena) : 0);
 }
 
 static mpk_status get_general(const mpki_direct *f, mpk_quantity what, void *out) {

@@ -112,6 +112,7 @@ struct mpki_direct_solver {
     void **v;                   /* threads: rows of a node */
     int32_t *child_ptr, *child; /* of the tasks: who waits for whom in the backward sweep */
     _Atomic int32_t *waits;
+    int all; /* threads that the pool was asked for */
 };
 
 /* clang-format off */

@@ -136,11 +136,27 @@ void mpki_small_rewind(mpki_small_blocks *s) {
     s->next = s->end = NULL;
 }
 
-void mpki_small_free(mpki_small_blocks *s) {
-    mpki_small_rewind(s);
+static void drop_spare(mpki_small_blocks *s) {
     while (s->spare) {
         char *older = *(char **)s->spare;
         mpki_release(s->ctx, s->spare);
         s->spare = older;
     }
+}
+
+void mpki_small_settle(mpki_small_blocks *s) {
+    drop_spare(s);
+    mpki_small_rewind(s);
+}
+
+int64_t mpki_small_bytes(const mpki_small_blocks *s) {
+    int64_t bytes = 0;
+    for (const char *slab = s->spare; slab; slab = *(char *const *)(const void *)slab)
+        bytes += (int64_t)mpki_alloc_bytes(MPKI_SLAB);
+    return bytes;
+}
+
+void mpki_small_free(mpki_small_blocks *s) {
+    mpki_small_rewind(s);
+    drop_spare(s);
 }

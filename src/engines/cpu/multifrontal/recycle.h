@@ -45,6 +45,11 @@ void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes);
 /** All blocks are given back, of all objects: cut the slabs anew, one block after the other, for who
  *  fills them in order also reads them in order. */
 void mpki_small_rewind(mpki_small_blocks *s);
+/** The same at the end of a walk: slabs that it has not used go, for the next one's tasks are done by
+ *  others, and each object would come to hold the most that it ever needed. */
+void mpki_small_settle(mpki_small_blocks *s);
+/** Bytes of the slabs, when all blocks are given back. */
+int64_t mpki_small_bytes(const mpki_small_blocks *s);
 void mpki_small_free(mpki_small_blocks *s);
 
 #endif

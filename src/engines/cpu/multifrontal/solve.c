@@ -29,6 +29,13 @@ static int64_t rows_of(const mpki_tree_view *tree) {
     return (int64_t)tree->n + tree->outer;
 }
 
+/* The pool once more, for another solver with the same context may have asked for a larger one, or
+ * the process has forked. Returns how many its team was. */
+static int take_team(mpki_direct_solver *s) {
+    if (s->pool) s->pool = mpki_context_pool(s->ctx, s->all, s->f->memory.tasks.count + 1);
+    return mpki_pool_set_team(s->pool, s->threads);
+}
+
 static void fill(mpki_direct_solver *s, int threads) {
     const mpki_tree_view *tree = &s->f->tree;
     const mpki_tasks *tasks = &s->f->memory.tasks;
@@ -70,6 +77,7 @@ mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int t
         const int64_t blocks = (columns + BLOCK - 1) / BLOCK, most = blocks < all ? blocks : all;
         if (s->threads < most) s->threads = (int)most;
     }
+    s->all = all;
     fill(s, all);
     if (mpk_failed(mpki_failed(ctx))) mpki_direct_solver_free(out);
     return mpki_failed(ctx);
@@ -188,7 +196,7 @@ static mpk_status apply_general(mpki_direct_solver *s, bool transposed, int32_t 
                                 int64_t ldb, void *x, int64_t ldx) {
     general g = {{.s = s, .b = b, .x = x, .ldb = ldb, .ldx = ldx, .nrhs = nrhs}, transposed};
     if (nrhs == 0 || s->f->tree.n == 0) return MPK_OK;
-    const int team = mpki_pool_set_team(s->pool, s->threads);
+    const int team = take_team(s);
     if (s->block > 1) mpki_pool_for(s->pool, 0, (nrhs + s->block - 1) / s->block, general_item, &g);
     for (int32_t r = 0; s->block == 1 && r < nrhs; r++) general_item(NULL, 0, &g, r);
     mpki_pool_set_team(s->pool, team);
@@ -204,7 +212,7 @@ mpk_status mpki_direct_null(mpki_direct_solver *s, bool transposed, void *x) {
     const mpki_direct *f = s->f;
     const mpk_scalar scalar = f->tree.scalar;
     char *v = (char *)s->y + (size_t)f->tree.n * mpk_scalar_size(scalar);
-    const int team = mpki_pool_set_team(s->pool, s->threads);
+    const int team = take_team(s);
     MPKI_DISPATCH(scalar, general_null)(s, transposed, s->y, v);
     mpki_pool_set_team(s->pool, team);
     MPKI_DISPATCH(scalar, general_out)(f, transposed, 1, v, x, f->tree.n);
@@ -218,7 +226,7 @@ mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs,
     const size_t size = mpk_scalar_size(s->f->tree.scalar);
     if (nrhs == 0 || s->f->tree.n == 0) return MPK_OK;
     if (s->f->tree.symmetry == MPK_GENERAL) return apply_general(s, false, nrhs, b, ldb, x, ldx);
-    const int team = mpki_pool_set_team(s->pool, s->threads);
+    const int team = take_team(s);
     if (part == MPK_PART_ALL && nrhs > 1 && s->block > 1) {
         columns c = {.s = s, .b = b, .x = x, .ldb = ldb, .ldx = ldx, .nrhs = nrhs};
         mpki_pool_for(s->pool, 0, (nrhs + BLOCK - 1) / BLOCK, block_item, &c);
@@ -273,7 +281,7 @@ mpk_status mpki_direct_outer(mpki_direct_solver *s, mpki_outer_part part, int32_
                              const void *b, int64_t ldb, void *x2, int64_t ldx2, void *x,
                              int64_t ldx) {
     columns c = {s, b, x, ldb, ldx, nrhs, x2, ldx2, part};
-    const int team = mpki_pool_set_team(s->pool, s->threads);
+    const int team = take_team(s);
     if (s->block > 1) mpki_pool_for(s->pool, 0, (nrhs + s->block - 1) / s->block, outer_item, &c);
     for (int32_t r = 0; s->block == 1 && r < nrhs; r++) outer_item(NULL, 0, &c, r);
     mpki_pool_set_team(s->pool, team);

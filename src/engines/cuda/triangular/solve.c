@@ -104,7 +104,7 @@ void mpki_cuda_sweeps_keep(mpki_block_solver *s, mpki_kept_solver *home) {
 mpki_block_solver *mpki_cuda_sweeps_kept(mpki_kept_solver *home, int32_t columns, int32_t *takes) {
     mpki_block_solver *s = atomic_exchange(home, NULL);
     if (s && s->asked < columns && s->takes < columns) {
-        mpki_cuda_sweeps_free(s->ctx, &s);
+        release(s->ctx, s);
         return NULL;
     }
     if (s) *takes = s->takes;
