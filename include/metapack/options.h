@@ -229,8 +229,9 @@ typedef struct mpk_options {
     /** Seed of all random choices. From -9e+18 to 9e+18. Default 1. */
     int64_t seed;
     /** Most memory of a factorization, on blocks also of the solves with it; 0 (default): what
-     *  the machine has free. What is predicted to need more is refused at once; what needs more
-     *  on the way ends with MPK_ERR_MEMORY. From 0 to 1e+18 bytes. */
+     *  the machine has free. What is predicted to need more is refused at once; a factor that
+     *  needs more on the way ends with MPK_ERR_MEMORY. What several threads hold beside it
+     *  counts, what one holds does not. From 0 to 1e+18 bytes. */
     double memory_limit;
     /** Size n, for ordering given: the old index at each new position; borrowed during
      *  mpk_analyse only. */

@@ -66,7 +66,7 @@ typedef struct mpk_systems_results {
  *                systems or packs of them are worked on at the same time
  *  how      [in] NULL: defaults
  *  out      [out] created; *out must be NULL before
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _CANCELLED
  *          | MPK_ERR_UNSUPPORTED: a matrix that is not symmetric, a method on blocks, an interior
  *            (metapack/schur.h), or device = cuda: systems are solved on the processor */
 MPK_API mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an,
@@ -112,8 +112,8 @@ MPK_API mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *system
  *  results [out] may be NULL; status, tier, steps, omega and normwise
  *  Returns MPK_OK
  *          | MPK_SINGULAR, MPK_PERTURBED, MPK_INACCURATE: some are, all have solutions
- *          | MPK_PARTIAL: some have none: their status is MPK_ERR_INPUT (b is not finite),
- *            MPK_ERR_NUMERIC, or MPK_ERR_ARGUMENT (no factors)
+ *          | MPK_PARTIAL: some have none: their status is MPK_ERR_INPUT (b is not finite, or their
+ *            values were not), MPK_ERR_NUMERIC, or MPK_ERR_ARGUMENT (no factors)
  *          | MPK_ERR_ARGUMENT: nothing was written
  *          | MPK_ERR_DEVICE: b or x lies on a device; nothing was written
  *          | MPK_ERR_MEMORY, _CANCELLED: x is undefined; factors stay */

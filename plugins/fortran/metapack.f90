@@ -16,6 +16,7 @@ module metapack
     ! statuses that come with a result
     integer, parameter, public :: mpk_ok = 0, mpk_singular = 1, mpk_perturbed = 2, mpk_inaccurate = 3, mpk_not_converged = 4
     integer, parameter :: mpk_err_argument = -1
+    integer(c_int), parameter, private :: not_asked = -1000 ! a call that does not get as far as the library
     integer(c_int), parameter :: mpk_d = 1, mpk_z = 3
     integer(c_int), parameter :: get_inertia = 0, get_logdet = 4, select_diagonal = 0
 
@@ -35,6 +36,7 @@ module metapack
         integer(c_int), private :: scalar = mpk_d
         integer(int64), private :: entries = 0
         logical, private :: with_options = .false.
+        logical, private :: refused = .false. ! the last call, before the library was asked
         integer(c_int64_t), private :: options(256) = 0 ! an mpk_options, and room for those of later versions
     contains
         !> call s%set('pivot_threshold', '0.1' [, stat]): an option by its name, docs/reference/options.md
@@ -167,8 +169,10 @@ contains
         character(kind=c_char), pointer :: letters(:)
         integer :: status, k
         place = c_null_ptr
-        status = mpk_last_error(self%context, c_null_ptr, c_null_ptr, place)
         text = ''
+        if (self%refused) text = 'wrong sizes, another type, or called before what comes first'
+        if (self%refused) return
+        status = mpk_last_error(self%context, c_null_ptr, c_null_ptr, place)
         if (.not. c_associated(place)) return
         call c_f_pointer(place, letters, [strlen(place)])
         text = repeat(' ', size(letters))
@@ -183,15 +187,12 @@ contains
         integer(c_int), intent(in) :: status
         character(*), intent(in) :: what
         integer, intent(out), optional :: stat
-        self%status = status
+        self%refused = status == not_asked
+        self%status = merge(mpk_err_argument, int(status), self%refused)
         if (present(stat)) then
-            stat = status
-        else if (status < 0) then
-            if (len(self%message()) > 0) then
-                write (error_unit, '(4a)') 'metapack: ', what, ': ', self%message()
-            else
-                write (error_unit, '(3a)') 'metapack: ', what, ': wrong sizes, or called before what comes first'
-            end if
+            stat = self%status
+        else if (self%status < 0) then
+            write (error_unit, '(4a)') 'metapack: ', what, ': ', self%message()
             error stop 1
         end if
     end subroutine tell
@@ -268,7 +269,7 @@ contains
         if (present(triangle)) which = int(triangle, c_int)
         status = begin(self)
         if (status >= 0) then
-            status = mpk_err_argument
+            status = not_asked
             if (n >= 0 .and. size(colptr) == n + 1) then
                 first = colptr(1)
                 if ((first == 0 .or. first == 1) .and. colptr(n + 1) - first == entries .and. size(row) == entries) &
@@ -355,7 +356,7 @@ contains
         integer(c_int), intent(in) :: scalar
         integer, intent(out), optional :: stat
         integer(c_int) :: status
-        status = mpk_err_argument
+        status = not_asked
         if (c_associated(self%analysis) .and. entries == self%entries .and. scalar == self%scalar) &
             status = mpk_factorize(self%context, self%analysis, values, given(self), self%factor)
         call tell(self, status, 'factorize', stat)
@@ -391,7 +392,7 @@ contains
         integer, intent(out), optional :: stat
         integer(c_int) :: status
         type(solve_info) :: info
-        status = mpk_err_argument
+        status = not_asked
         if (c_associated(self%factor) .and. rows == self%n .and. scalar == self%scalar) then
             status = mpk_solve_sized(c_sizeof(info), self%context, self%factor, int(columns, c_int32_t), b, &
                                      int(rows, c_int64_t), b, int(rows, c_int64_t), given(self), info)
@@ -446,7 +447,7 @@ contains
         integer(c_int64_t), target :: counts(3)
         integer(c_int) :: status
         counts = 0
-        status = mpk_err_argument
+        status = not_asked
         if (c_associated(self%factor)) &
             status = mpk_get(self%context, self%factor, get_inertia, c_loc(counts), c_sizeof(counts))
         positive = int(counts(1))
@@ -462,7 +463,7 @@ contains
         real(c_double), target :: found(3)
         integer(c_int) :: status
         found = [0, 1, 0]
-        status = mpk_err_argument
+        status = not_asked
         if (c_associated(self%factor)) &
             status = mpk_get(self%context, self%factor, get_logdet, c_loc(found), c_sizeof(found))
         call tell(self, status, 'log_determinant')
@@ -477,7 +478,7 @@ contains
         integer(c_int), intent(in) :: scalar
         integer, intent(out), optional :: stat
         integer(c_int) :: status
-        status = mpk_err_argument
+        status = not_asked
         if (c_associated(self%factor) .and. entries == self%n .and. scalar == self%scalar) &
             status = mpk_selected_inverse_sized(0_c_size_t, self%context, self%factor, select_diagonal, d, &
                                                 int(entries, c_size_t) * int(bytes, c_size_t), given(self), c_null_ptr)

@@ -128,8 +128,8 @@ static const mpk_option table[] = {
     {NUMBER(memory_limit, 0, 1e18, 0), "bytes", SPARSE | DENSE, 0, 0,
      "most memory of a factorization, on blocks also of the solves with it; 0 (default): what the "
      "machine has free",
-     "What is predicted to need more is refused at once; what needs more on the way ends with "
-     "MPK_ERR_MEMORY."},
+     "What is predicted to need more is refused at once; a factor that needs more on the way ends "
+     "with MPK_ERR_MEMORY. What several threads hold beside it counts, what one holds does not."},
     {WORDS(krylov, krylov_names, MPK_KRYLOV_AUTO), "", SPARSE, 0, 0,
      "the iterative method, with the factor as preconditioner",
      "Minres, symmlq and cg use L |D| L^T. auto: refinement after ldlt, otherwise sqmr, or gmres "

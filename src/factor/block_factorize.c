@@ -78,7 +78,7 @@ static void sum_up(const mpki_block_body *body, const mpki_block_counts *c, mpk_
     info->schedule = s->options->schedule;
     info->input_nnz = s->nnz;
     info->bytes = c->bytes + s->index.ptr[s->index.m] * (int64_t)sizeof *s->index.entry;
-    fac->info = (mpk_factor_info){.threads = fac->options.threads,
+    fac->info = (mpk_factor_info){.threads = mpki_factor_threads(fac),
                                   .stages = info->stages,
                                   .nnz = info->kept,
                                   .flops = info->flops,

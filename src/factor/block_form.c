@@ -26,7 +26,7 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
         fac->options.method = method;
     mpk_status status = mpki_fit_options(ctx, fac->an->symmetry, &fac->options);
     fac->options.method = method;
-    fac->info = (mpk_factor_info){.stages = 1, .threads = fac->options.threads};
+    fac->info = (mpk_factor_info){.stages = 1, .threads = mpki_factor_threads(fac)};
     if (!mpk_failed(status)) status = mpki_check_options(ctx, &fac->options);
     if (!mpk_failed(status)) status = mpki_block_factorize(fac);
     if (mpk_failed(status)) return status;

@@ -79,7 +79,7 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
                           .growth = r->max_d / fac->size,
                           .min_pivot = isfinite(r->min_d) ? r->min_d / fac->size : 0,
                           .max_front = r->max_front,
-                          .threads = r->threads ? r->threads : fac->options.threads};
+                          .threads = r->threads ? r->threads : mpki_factor_threads(fac)};
     info->inertia.zero = r->zero;
     fac->broken = r->broken;
     if (!counted) return;

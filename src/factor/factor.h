@@ -4,6 +4,7 @@
 /** Inside of mpk_factor: what all of its forms share. */
 #include "../analysis/analysis.h"
 #include "../core/lock.h"
+#include "../core/pool.h"
 #include "../problem/measure.h"
 #include "deflate.h"
 #include <metapack/factor.h>
@@ -139,6 +140,10 @@ mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac);
 
 /** row_norm and norm_inf of the values in host memory. */
 void mpki_factor_norms(mpk_factor *fac);
+/** Threads of a call with this factor: those of its options, as far as there are cores. */
+static inline int mpki_factor_threads(const mpk_factor *fac) {
+    return mpki_context_threads(fac->ctx, fac->options.threads);
+}
 
 /** mpk_certify() for a call that has begun: errors are recorded, none is cleared. */
 mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *out);

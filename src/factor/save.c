@@ -231,7 +231,7 @@ static void take_info(mpk_factor *fac, const told *t) {
         .growth = t->growth,
         .min_pivot = t->min_pivot,
         .max_front = (int32_t)t->max_front,
-        .threads = fac->options.threads,
+        .threads = mpki_factor_threads(fac),
         .rank = (mpk_rank)t->rank,
         .rank_bound = t->rank_bound,
         .again = (int)t->again,

@@ -9,7 +9,7 @@
 static mpk_status factorize(mpk_factor *fac, bool is_new) {
     (void)is_new;
     fac->options.method = fac->an->options.method;
-    fac->info = (mpk_factor_info){.stages = 1, .threads = fac->options.threads};
+    fac->info = (mpk_factor_info){.stages = 1, .threads = mpki_factor_threads(fac)};
     return mpki_find_scaling(fac->ctx, fac->an, &fac->options, fac->ax, false, fac->scale,
                              &fac->size);
 }

@@ -124,6 +124,11 @@ static void pack_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         return;
     }
     MPKI_DISPATCH(job->s->an->scalar, pack_run)(job, worker, job->list[item]);
+    const int64_t done = atomic_fetch_add(&job->done, 1) + 1;
+    if (mpki_progress(job->s->ctx, job->b ? "solve" : "factorize",
+                      (double)done / (double)job->packs) &&
+        done < job->packs)
+        job->failed = MPK_ERR_CANCELLED;
 }
 
 static void single_item(mpki_pool *pool, int worker, void *arg, int64_t item) {

@@ -52,14 +52,6 @@ static void end(mpki_direct **handle) {
     *handle = NULL;
 }
 
-/* Of slabs that walks keep for the next one. */
-static int64_t kept_bytes(const mpki_direct *f) {
-    int64_t bytes = 0;
-    for (int t = 0; f->memory.small && t < f->memory.workers; t++)
-        bytes += mpki_small_bytes(&f->memory.small[t]);
-    return bytes;
-}
-
 /* The numbers, in an arena that is empty. sax [out] work, the scaled values; held: the bytes of it
  * and the arena */
 static mpk_status find_numbers(mpki_direct *f, const void *ax, void *sax, int64_t held,
@@ -72,20 +64,22 @@ static mpk_status find_numbers(mpki_direct *f, const void *ax, void *sax, int64_
     mpki_pool *pool = several ? mpki_context_pool(f->ctx, rules->threads, 1) : NULL;
     MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, f->scale, sax, pool);
     if (several && rules->memory_limit > 0)
-        mpki_memory_bound(f->ctx, held + f->memory.bytes + kept_bytes(f), rules->memory_limit);
+        mpki_memory_bound(f->ctx, held + f->memory.bytes, rules->memory_limit);
     status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
     if (several) mpki_memory_bound(f->ctx, 0, 0);
     return status;
 }
 
 /* Several workers hold more contributions at a time than one does, for which the memory was
- * predicted: where memory_limit is too little for them, one goes over the tree, now and later. */
+ * predicted: where memory_limit is too little for them, one goes over the tree, now and as long as
+ * there is no more. */
 static bool takes_one_worker(mpki_direct *f, mpk_status status, const mpki_pivot_rules *rules) {
     if (status != MPK_ERR_MEMORY || !(rules->memory_limit > 0) || f->memory.workers == 1)
         return false;
     mpki_clear_error(f->ctx);
     mpki_arena_reset(&f->arena);
     f->pace = (mpki_pace){.workers = 1, .settled = true};
+    f->limited = rules->memory_limit;
     return true;
 }
 
@@ -99,6 +93,8 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         status = mpki_memory_check(ctx, STAGE, "the factor", (double)tree->factor_bytes,
                                    rules->memory_limit);
     if (mpk_failed(status)) return status;
+    if (f->limited > 0 && !(rules->memory_limit > 0 && rules->memory_limit <= f->limited))
+        f->pace = (mpki_pace){0}, f->limited = 0;
     const int64_t values = tree->nnz + (tree->outer ? tree->outer_ap[tree->n] : 0);
     void *sax = mpki_alloc(ctx, STAGE, values, mpk_scalar_size(tree->scalar));
     if (!sax) return mpki_failed(ctx);
@@ -135,7 +131,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
 static int64_t bytes(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const int64_t schur = f->schur ? (mpki_trapezoid(f->tree.outer, f->tree.outer) + 8) * size : 0;
-    return schur + kept_bytes(f) + (f->have_arena ? mpki_arena_bytes(&f->arena) : 0);
+    return schur + (f->have_arena ? mpki_arena_bytes(&f->arena) : 0);
 }
 
 static mpk_status get_general(const mpki_direct *f, mpk_quantity what, void *out) {

@@ -48,7 +48,7 @@ typedef struct mpki_walk_memory {
     void **contribution;      /* nsuper */
     void **space;             /* workers: work space for blocks (engines/cpu/front/front.h) */
     void **runs;              /* workers: a child's rows, as runs */
-    mpki_small_blocks *small; /* workers: of small contributions */
+    mpki_small_blocks *small; /* workers: of small contributions; empty between walks */
     int64_t bytes;            /* of all this, but for what `small` takes */
 } mpki_walk_memory;
 
@@ -66,7 +66,8 @@ struct mpki_direct {
     bool have_arena;
     mpki_walk_memory memory;
     mpki_pace pace;
-    void *schur; /* outer rows: the contribution of the last node, a trapezoid; NULL: none yet */
+    double limited; /* memory_limit for which that is one worker; 0: it is not for a limit */
+    void *schur;    /* outer rows: the contribution of the last node, a trapezoid; NULL: none yet */
     mpki_lock making;    /* of: */
     mpki_places *places; /* for solves along paths; NULL until the first one */
 };

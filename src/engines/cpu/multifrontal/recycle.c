@@ -102,11 +102,7 @@ void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
         return block;
     }
     if (s->end - s->next < size) {
-        char *slab = s->spare;
-        if (slab)
-            s->spare = *(char **)slab;
-        else
-            slab = MPKI_NEW(s->ctx, s->stage, MPKI_SLAB, char);
+        char *slab = MPKI_NEW(s->ctx, s->stage, MPKI_SLAB, char);
         if (!slab) return NULL;
         *(char **)slab = s->slab;
         s->slab = slab;
@@ -125,38 +121,12 @@ void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes) {
     *list = ptr;
 }
 
-void mpki_small_rewind(mpki_small_blocks *s) {
+void mpki_small_free(mpki_small_blocks *s) {
     while (s->slab) {
         char *older = *(char **)s->slab;
-        *(char **)s->slab = s->spare;
-        s->spare = s->slab;
+        mpki_release(s->ctx, s->slab);
         s->slab = older;
     }
     memset(s->free, 0, sizeof s->free);
     s->next = s->end = NULL;
-}
-
-static void drop_spare(mpki_small_blocks *s) {
-    while (s->spare) {
-        char *older = *(char **)s->spare;
-        mpki_release(s->ctx, s->spare);
-        s->spare = older;
-    }
-}
-
-void mpki_small_settle(mpki_small_blocks *s) {
-    drop_spare(s);
-    mpki_small_rewind(s);
-}
-
-int64_t mpki_small_bytes(const mpki_small_blocks *s) {
-    int64_t bytes = 0;
-    for (const char *slab = s->spare; slab; slab = *(char *const *)(const void *)slab)
-        bytes += (int64_t)mpki_alloc_bytes(MPKI_SLAB);
-    return bytes;
-}
-
-void mpki_small_free(mpki_small_blocks *s) {
-    mpki_small_rewind(s);
-    drop_spare(s);
 }

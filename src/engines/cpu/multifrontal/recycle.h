@@ -36,20 +36,14 @@ typedef struct mpki_small_blocks {
     const char *stage;            /* that errors name */
     void *free[MPKI_SMALL_SIZES]; /* by size; a free block begins with the link to the next */
     char *slab, *next, *end;      /* a slab begins with the link to the one before */
-    char *spare;                  /* slabs without a block in use, linked likewise */
 } mpki_small_blocks;
 
 /** NULL on MPK_ERR_MEMORY. */
 void *mpki_small_get(mpki_small_blocks *s, int64_t bytes);
 void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes);
-/** All blocks are given back, of all objects: cut the slabs anew, one block after the other, for who
+/** Release the slabs, all blocks of all objects with them; then begin anew. The context keeps what it
+ *  is given back for the next walk (core/memory.c), which so cuts its blocks one after the other: who
  *  fills them in order also reads them in order. */
-void mpki_small_rewind(mpki_small_blocks *s);
-/** The same at the end of a walk: slabs that it has not used go, for the next one's tasks are done by
- *  others, and each object would come to hold the most that it ever needed. */
-void mpki_small_settle(mpki_small_blocks *s);
-/** Bytes of the slabs, when all blocks are given back. */
-int64_t mpki_small_bytes(const mpki_small_blocks *s);
 void mpki_small_free(mpki_small_blocks *s);
 
 #endif

@@ -219,7 +219,6 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.state[t].pivots.min_d = INFINITY;
         z.state[t].runs = memory->runs[t];
         z.state[t].small = &memory->small[t];
-        mpki_small_rewind(z.state[t].small);
         FN(front_work_set)(&z.works[t], (int64_t)tree->n + tree->outer, memory->space[t]);
     }
     if (threads == 1) {
@@ -239,7 +238,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
     for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) release_contribution(&z, 0, s);
-    for (int t = 0; t < threads; t++) mpki_small_settle(&memory->small[t]);
+    for (int t = 0; t < threads; t++) mpki_small_free(&memory->small[t]);
     mpki_recycler_free(&z.recycler);
     mpki_release(ctx, z.works);
     mpki_release(ctx, z.state);

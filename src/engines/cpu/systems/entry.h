@@ -111,7 +111,11 @@ INLINE vec e_most(entry x) {
     return m;
 }
 INLINE vec e_modulus(entry x) {
-#if MPKI_COMPLEX
+#if MPKI_PRECISION == 2 /* squares of floats underflow where errors are still looked at */
+    const vec a = v_size(x.re), b = v_size(x.im), most = v_max(a, b);
+    const vec q = v_pick(b < a, b, a) / most;
+    return v_pick(most == 0, v_all(0), most * v_root(1 + q * q));
+#elif MPKI_COMPLEX
     return v_root(x.re * x.re + x.im * x.im);
 #else
     return v_size(x.re);

@@ -201,6 +201,7 @@ void ISA_FN(lanes_measure)(const mpki_lanes_plan *plan, const mpki_lanes_pack *p
     vec omega1 = v_all(0), omega2 = v_all(0), norm_inf = v_all(0);
     ISA_FN(lanes_residual)(plan, pack, x, b, r, work->x[2], w);
     const vec xs = norm(n, x, &known), bs = norm(n, b, &known), rs = norm(n, r, &known);
+    known &= xs < (R)(sizeof(R) == sizeof(float) ? 0x1p110 : 0x1p990); /* halves of a product */
     for (int64_t i = 0; i < n; i++) {
         const vec ri = e_modulus(e_load(at(r, i))), bi = e_modulus(e_load(at_const(b, i)));
         const vec wi = v_load(w + i * LANES), of_x = v_load(norms + i * LANES) * xs;

@@ -170,27 +170,36 @@ static void test_useful(void **unused) {
     assert_int_equal(useful("helmholtz 3d 22", 16, 1).factor, 1);
 }
 
-/* No more workers than cores, in what is told, too. */
+/* No more workers than cores, in what is predicted and told, too. */
 static void test_cores(void **unused) {
+    static const mpk_method methods[] = {MPK_METHOD_LDLT, MPK_METHOD_ILDLT, MPK_METHOD_NONE};
     (void)unused;
-    mpk_context *ctx = NULL;
-    mpk_problem *problem = NULL;
-    mpk_analysis *an = NULL;
-    mpk_factor *fac = NULL;
-    mpk_factor_info info;
-    mpk_options o;
-    mpk_options_init(&o);
-    o.threads = mpki_cores() + 3;
-    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
-    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 14", 1, &problem), MPK_OK);
-    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
-    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
-    mpk_factor_info_get(fac, &info);
-    assert_true(info.threads >= 1 && info.threads <= mpki_cores());
-    mpk_factor_destroy(&fac);
-    mpk_analysis_destroy(&an);
-    mpk_problem_destroy(&problem);
-    mpk_context_destroy(&ctx);
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++) {
+        mpk_context *ctx = NULL;
+        mpk_problem *problem = NULL;
+        mpk_analysis_info predicted[2];
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = methods[k];
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 14", 1, &problem), MPK_OK);
+        for (int more = 0; more < 2; more++) {
+            mpk_analysis *an = NULL;
+            mpk_factor *fac = NULL;
+            mpk_factor_info info;
+            o.threads = mpki_cores() + 1000 * more;
+            assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+            mpk_analysis_info_get(an, &predicted[more]);
+            assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+            mpk_factor_info_get(fac, &info);
+            assert_true(info.threads >= 1 && info.threads <= mpki_cores());
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+        }
+        assert_true(predicted[0].peak_bytes == predicted[1].peak_bytes);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
 }
 
 /* Workers that wait most of the time become fewer, and more again if that is slower. */
@@ -248,6 +257,11 @@ static void test_memory_limit(void **unused) {
             fail_msg("%lld bytes of %.0f, %d threads", (long long)info.peak_bytes, o.memory_limit,
                      info.threads);
     }
+    o.memory_limit = 0; /* and several again where it is gone */
+    const int fewer = info.threads;
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    mpk_factor_info_get(fac, &info);
+    assert_true(fewer == 1 ? info.threads > 1 : info.threads >= 1);
     const size_t size = 2 * (size_t)v.n * sizeof(double);
     double *d = malloc(size), *e = malloc(size);
     assert_int_equal(mpk_get(ctx, many, MPK_GET_D, d, size), MPK_OK);
