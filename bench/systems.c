@@ -3,9 +3,11 @@
  * anew and solved, bare and refined. Values: those of the matrix, each times 1 + SPREAD u, u
  * uniform in (-1, 1), the two of a pair alike; b = A 1 of each system's own A. Times are of the
  * processor, the least of some rounds, so that a busy machine may be measured on: one thread.
- *   bench/systems [-d DEVICE] [-t THREADS] [-r SECONDS] [-s SPREAD] [-m MATRIX_OR_SPEC]... COUNT...
+ *   bench/systems [-d DEVICE] [-a DEVICE] [-t THREADS] [-r SECONDS] [-s SPREAD]
+ *                 [-m MATRIX_OR_SPEC]... COUNT...
  * On a device (-d cuda), where values, b and x then lie, and with more than one thread (-t), times
- * are those of a clock, and nothing is done one after another.
+ * are those of a clock, and nothing is done one after another. -a: for which device the analysis
+ * orders; default the processor, whose order has less fill.
  * Every answer is checked: a componentwise backward error above 1e-14 ends the run with status 1,
  * unless the single engine's is above it, too. bench/results/systems.md */
 #include <math.h>
@@ -159,6 +161,7 @@ int main(int argc, char **argv) {
     int64_t count[16];
     int matrices = 0, counts = 0, wrong = 0;
     double spread = 0.01;
+    mpk_device analysed_for = MPK_ON_CPU;
     mpk_options_init(&o);
     o.threads = 1;
     o.method = MPK_METHOD_LDLT;
@@ -169,6 +172,8 @@ int main(int argc, char **argv) {
             o.threads = atoi(argv[++k]);
         else if (!strcmp(argv[k], "-r") && k + 1 < argc)
             round_s = atof(argv[++k]);
+        else if (!strcmp(argv[k], "-a") && k + 1 < argc)
+            analysed_for = strcmp(argv[++k], "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
         else if (!strcmp(argv[k], "-d") && k + 1 < argc)
             o.device = strcmp(argv[++k], "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
         else if (!strcmp(argv[k], "-m") && k + 1 < argc && matrices < 64)
@@ -187,7 +192,9 @@ int main(int argc, char **argv) {
         check(NULL, mpk_context_create(NULL, &ctx), "context");
         mpk_problem *p = problem_of(ctx, matrix[m]);
         mpk_problem_view_get(p, &v);
-        check(ctx, mpk_analyse(ctx, p, &o, &an), "analyse");
+        mpk_options of_analysis = o;
+        of_analysis.device = analysed_for;
+        check(ctx, mpk_analyse(ctx, p, &of_analysis, &an), "analyse");
         for (int c = 0; c < counts; c++) {
             const int64_t many = count[c];
             double *ax = malloc((size_t)(many * v.nnz) * sizeof *ax);
