@@ -65,7 +65,7 @@ const cli_flag cli_flags[] = {
     {"max-iterations", 0, CLI_OPTION, CLI_SOLVE, 0, "N", NULL},
     {"refine", 0, CLI_OPTION, CLI_SOLVE | CLI_SYSTEMS, 0, "N", NULL},
     {"condition", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
-    {"device", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_DOCTOR | CLI_BENCH, 0, "WHERE", NULL},
+    {"device", 0, CLI_OPTION, ORDER | CLI_SCHUR | CLI_SYSTEMS | CLI_DOCTOR | CLI_BENCH, 0, "WHERE", NULL},
     {"threads", 0, CLI_OPTION, DIRECT | CLI_DOCTOR | CLI_STATS | CLI_BENCH, 0, "N", NULL},
     {"memory-limit", 0, CLI_OPTION_BYTES, DIRECT | CLI_DOCTOR | CLI_STATS, 0, "BYTES", NULL},
     {"plot", 0, CLI_PICTURE, ORDER | CLI_INVERSE | CLI_INFO, AT(plot), "FILE",

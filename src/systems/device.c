@@ -214,10 +214,15 @@ mpk_status mpki_device_run(mpki_systems_job *job) {
                               .accuracy = mpki_accuracy(&s->options, s->an->scalar),
                               .large_growth = mpki_large_growth(s->an->scalar),
                               .refine = s->options.refine};
-    if (!s->many) return MPK_OK;
+    const mpk_batch_array *arrays[] = {job->ax, job->b, job->x};
+    bool there = false;
+    mpk_status status = MPK_OK;
+    for (int k = 0; k < 3; k++) there |= arrays[k] && arrays[k]->memory == MPK_DEVICE;
+    if (there) status = s->engine->settle(s->ctx);
+    if (!s->many || mpk_failed(status)) return status;
     int64_t *slot = MPKI_NEW(s->ctx, STAGE, 2 * s->count, int64_t), *place = slot + s->count;
     mpki_system_found *found = MPKI_NEW(s->ctx, STAGE, s->count, mpki_system_found);
-    mpk_status status = slot && found ? MPK_OK : mpki_failed(s->ctx);
+    if (!slot || !found) status = mpki_failed(s->ctx);
     for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++)
         if (on_device(s, b)) slot[call.count] = b, place[call.count++] = s->slot[b].place;
     call.slot = slot, call.place = place, call.found = found;
@@ -253,7 +258,8 @@ static mpk_status bring(mpki_systems_job *job, const mpk_batch_array *from, int6
     for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++) {
         if (!wanted(s, b)) continue;
         column[b] = mpki_alloc(s->ctx, STAGE, rows * cols, size);
-        status = column[b] ? s->engine->move(s->ctx, s->many, from, b, rows, cols, column[b], false)
+        status = column[b] ? s->engine->move(s->ctx, s->an->scalar, from, b, rows, cols,
+                                              column[b], false)
                            : mpki_failed(s->ctx);
     }
     return status;
@@ -301,7 +307,7 @@ mpk_status mpki_device_singles(mpki_systems_job *job, mpki_pool *pool, mpki_task
     }
     for (int64_t k = 0; !mpk_failed(status) && moved && k < s->count; k++)
         if (wanted(s, k) && !mpk_failed(s->said[k].status))
-            status = s->engine->move(s->ctx, s->many, job->x, k, n, job->nrhs,
+            status = s->engine->move(s->ctx, s->an->scalar, job->x, k, n, job->nrhs,
                                      ((void **)x.data)[k], true);
     for (int64_t k = 0; host.values && k < s->count; k++) mpki_release(s->ctx, host.values[k]);
     mpki_release(s->ctx, host.values);

@@ -61,15 +61,19 @@ typedef struct mpki_systems_engine {
     void (*free)(mpk_context *ctx, mpki_many *many);
     /** Places 0 .. count - 1; those that are there stay. MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*grow)(mpk_context *ctx, mpki_many *many, int64_t count);
-    /** MPK_OK | MPK_ERR_ARGUMENT: an array is not where it is said to be | MPK_ERR_MEMORY, _DEVICE:
-     *  factors of a call that factorizes are undefined */
+    /** MPK_OK | MPK_ERR_MEMORY, _DEVICE: factors of a call that factorizes are undefined */
     mpk_status (*run)(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call);
     /** A part of the system at a place, to host memory. MPK_OK | MPK_ERR_DEVICE */
     mpk_status (*fetch)(mpk_context *ctx, const mpki_many *many, int64_t place,
                         mpki_system_part part, void *out);
+    /** Does p lie in the device's memory? */
+    bool (*is_here)(mpk_context *ctx, const void *p);
+    /** Until all work that was queued on the device, in whatever stream, is done; before arrays that
+     *  lie there are read. MPK_OK | MPK_ERR_DEVICE */
+    mpk_status (*settle)(mpk_context *ctx);
     /** rows x cols of a slot of a device's array, to host memory (columns `rows` apart), or back.
      *  MPK_OK | MPK_ERR_DEVICE */
-    mpk_status (*move)(mpk_context *ctx, const mpki_many *many, const mpk_batch_array *array,
+    mpk_status (*move)(mpk_context *ctx, mpk_scalar scalar, const mpk_batch_array *array,
                        int64_t slot, int64_t rows, int64_t cols, void *host, bool to_device);
     int64_t (*bytes)(const mpki_many *many);
 } mpki_systems_engine;

@@ -92,8 +92,14 @@ static int64_t bytes_of(const mpki_many *many) {
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-static bool is_device(const mpki_many *many, const void *p) {
-    return many->device->table->is_device(many->device->cuda, p) != 0;
+static bool is_here(mpk_context *ctx, const void *p) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    return d->table->is_device(d->cuda, p) != 0;
+}
+
+static mpk_status settle(mpk_context *ctx) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    return mpki_cuda_status(ctx, STAGE, d->table->settle(d->cuda));
 }
 
 /* Entry (i, j) of slot b of an array in host memory. */
@@ -120,14 +126,11 @@ static void turn(const mpk_batch_array *a, int64_t b, int64_t rows, int64_t cols
 
 /* The array as kernels see it. One of the host is sent, system by system of the call. */
 static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call,
-                        const char *name, const mpk_batch_array *a, int64_t rows, int64_t cols,
-                        mpki_cuda_room *room, bool in, mpki_cuda_systems_array *out) {
+                        const mpk_batch_array *a, int64_t rows, int64_t cols, mpki_cuda_room *room,
+                        bool in, mpki_cuda_systems_array *out) {
     const size_t size = mpk_scalar_size(many->scalar);
     const int64_t each = rows * cols;
     if (a->memory == MPK_DEVICE) {
-        if (each > 0 && !is_device(many, a->data))
-            return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                              "%s is said to lie in device memory, and does not", name);
         *out = (mpki_cuda_systems_array){a->data, a->stride, a->ld, a->width > 0 ? a->width : 1,
                                          (int32_t)a->layout};
         return MPK_OK;
@@ -195,21 +198,15 @@ static mpki_system_found read_found(const mpki_cuda_systems_found *f) {
 
 static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call,
                             mpki_cuda_systems_job *job) {
-    const mpki_device *d = many->device;
-    const mpk_batch_array *arrays[] = {call->ax, call->b, call->x};
-    bool there = false;
     mpk_status status = MPK_OK;
-    for (int k = 0; k < 3; k++) there |= arrays[k] && arrays[k]->memory == MPK_DEVICE;
-    /* what the caller has queued in other streams */
-    if (there) status = mpki_cuda_status(ctx, STAGE, d->table->settle(d->cuda));
-    if (!mpk_failed(status) && call->ax)
-        status = bring(ctx, many, call, "ax", call->ax, many->plan.given, 1, &many->ax, true,
+    if (call->ax)
+        status = bring(ctx, many, call, call->ax, many->plan.given, 1, &many->ax, true,
                        &job->ax);
     if (!mpk_failed(status) && call->b)
-        status = bring(ctx, many, call, "b", call->b, many->n, call->nrhs, &many->b, true, &job->b);
+        status = bring(ctx, many, call, call->b, many->n, call->nrhs, &many->b, true, &job->b);
     if (!mpk_failed(status) && call->x)
         status =
-            bring(ctx, many, call, "x", call->x, many->n, call->nrhs, &many->x, false, &job->x);
+            bring(ctx, many, call, call->x, many->n, call->nrhs, &many->x, false, &job->x);
     return status;
 }
 
@@ -289,17 +286,25 @@ static mpk_status fetch(mpk_context *ctx, const mpki_many *many, int64_t place,
     return MPK_OK;
 }
 
-static mpk_status move(mpk_context *ctx, const mpki_many *many, const mpk_batch_array *a,
-                       int64_t slot, int64_t rows, int64_t cols, void *host, bool to_device) {
-    const mpki_device *d = many->device;
-    const int64_t size = (int64_t)mpk_scalar_size(many->scalar);
+static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void *from,
+                       int64_t from_pitch, int64_t width, int64_t count, bool to_device) {
+    const mpki_device *d = mpki_cuda_kept(ctx);
+    int status =
+        d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, count, to_device, NULL);
+    if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, NULL);
+    return mpki_cuda_status(ctx, STAGE, status);
+}
+
+static mpk_status move(mpk_context *ctx, mpk_scalar scalar, const mpk_batch_array *a, int64_t slot,
+                       int64_t rows, int64_t cols, void *host, bool to_device) {
+    const int64_t size = (int64_t)mpk_scalar_size(scalar);
     char *p = a->data;
     int64_t step = 1;
     mpk_status status = MPK_OK;
     if (rows == 0 || cols == 0) return MPK_OK;
     if (a->layout == MPK_BATCH_POINTERS) {
-        status = mpki_cuda_systems_copy(ctx, many, &p, (char *const *)a->data + slot, sizeof p,
-                                        false);
+        status = copy(ctx, &p, sizeof p, (char *const *)a->data + slot, sizeof p, sizeof p, 1,
+                      false);
     } else if (a->layout == MPK_BATCH_STRIDED) {
         p += slot * a->stride * size;
     } else {
@@ -309,12 +314,8 @@ static mpk_status move(mpk_context *ctx, const mpki_many *many, const mpk_batch_
     for (int64_t j = 0; !mpk_failed(status) && j < cols; j++) {
         char *there = p + j * a->ld * step * size, *here = (char *)host + j * rows * size;
         const int64_t width = step == 1 ? rows * size : size, count = step == 1 ? 1 : rows;
-        int moved = to_device ? d->table->copy(d->cuda, there, step * size, here, size, width,
-                                               count, 1, NULL)
-                              : d->table->copy(d->cuda, here, size, there, step * size, width,
-                                               count, 0, NULL);
-        if (!mpk_failed(moved)) moved = d->table->synchronize(d->cuda, NULL);
-        status = mpki_cuda_status(ctx, STAGE, moved);
+        status = to_device ? copy(ctx, there, step * size, here, size, width, count, true)
+                           : copy(ctx, here, size, there, step * size, width, count, false);
     }
     return status;
 }
@@ -324,6 +325,8 @@ static const mpki_systems_engine table = {.make = make,
                                           .grow = grow,
                                           .run = run,
                                           .fetch = fetch,
+                                          .is_here = is_here,
+                                          .settle = settle,
                                           .move = move,
                                           .bytes = bytes_of};
 

@@ -143,13 +143,11 @@ static void test_memories(void **unused) {
         {MPK_BATCH_POINTERS, MPK_DEVICE, dpb, 0, N, 1},
         {MPK_BATCH_INTERLEAVED, MPK_DEVICE, dib, WIDTH * 2 * N, N, WIDTH}};
     for (int layout = 0; layout < 3; layout++)
-        for (int bad = 0; bad < 2; bad++) { /* bad: one of them is for the single engine */
-            double *first = (double *)c.ax + (layout == 2 ? 0 : 0);
-            (void)first;
+        for (int less = 0; less < 2; less++) { /* less: one of them is left alone */
             assert_int_equal(mpk_device_copy(c.ctx, 0, db, sides, c.b, sides, sides, 1), MPK_OK);
             assert_int_equal(mpk_device_copy(c.ctx, 0, dib, isides, ib, isides, isides, 1), MPK_OK);
             uint8_t mask[COUNT] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
-            mask[5] = (uint8_t)!bad;
+            mask[5] = (uint8_t)!less;
             const mpk_systems_results r = results_of(&t);
             assert_int_equal(mpk_systems_factorize_solve(c.ctx, s, &a[layout], 2, &b[layout],
                                                          &b[layout], 0, mask, &r),
@@ -302,6 +300,33 @@ static void test_masks(void **unused) {
     }
 }
 
+/* No template: all of them by the single engine, and arrays on the device all the same. */
+static void test_no_template(void **unused) {
+    (void)unused;
+    cases c = device_cases(SPARSE, N, MPK_D, MPK_SYMMETRIC, COUNT, 2, 0.1);
+    const mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
+    const mpk_batch_array dax = device_array(c.ctx, &ax, COUNT * c.nnz * 8),
+                          db = device_array(c.ctx, &b, COUNT * 2 * N * 8);
+    const int64_t bytes = COUNT * 2 * N * 8;
+    double *got = malloc((size_t)bytes);
+    mpk_systems_info info;
+    told t;
+    c.o.scaling = MPK_OFF;
+    mpk_systems *s = systems_of(&c, COUNT, 1, 0);
+    mpk_systems_info_get(s, &info);
+    assert_true(strlen(info.reason) > 5);
+    assert_int_equal(both(&c, s, false, &t), MPK_OK);
+    const mpk_systems_results r = results_of(&t);
+    assert_int_equal(mpk_systems_factorize_solve(c.ctx, s, &dax, 2, &db, &db, 0, NULL, &r), MPK_OK);
+    for (int k = 0; k < COUNT; k++) assert_int_equal(t.tier[k], MPK_TIER_SINGLE);
+    device_read(c.ctx, got, db.data, bytes);
+    assert_memory_equal(got, x.data, (size_t)bytes);
+    mpk_systems_destroy(&s);
+    free(got);
+    device_leave(c.ctx, dax.data), device_leave(c.ctx, db.data);
+    cases_free(&c);
+}
+
 /* Every allocation of the device's memory fails once, and a launch: the call says so, nothing is
  * lost, and the same call succeeds. */
 static void test_memory(void **unused) {
@@ -337,7 +362,7 @@ int main(void) {
         cmocka_unit_test(test_beside_processor), cmocka_unit_test(test_bits),
         cmocka_unit_test(test_memories),         cmocka_unit_test(test_failing),
         cmocka_unit_test(test_get),              cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_no_template),      cmocka_unit_test(test_memory)};
     if (device_lacks(DEVICE_ANY)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
