@@ -22,8 +22,7 @@ static mpk_status check_array(mpk_context *ctx, const mpk_systems *s, const char
                           "processor: device = cuda",
                           name);
     const bool some = x && s->count > 0 && rows > 0 && columns != 0;
-    if (!mpk_failed(status) && some && x->memory == MPK_DEVICE &&
-        !s->engine->is_here(ctx, x->data))
+    if (!mpk_failed(status) && some && x->memory == MPK_DEVICE && !s->engine->is_here(ctx, x->data))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "%s is said to lie in device memory, and does not", name);
     return status;

@@ -14,9 +14,18 @@ static const char STAGE[] = "systems";
 
 /* ---- made ------------------------------------------------------------------------------------ */
 
+/* Were both triangles given, and their patterns differ? */
+static bool lopsided(const mpki_layout *layout, const int32_t *ptr, const int32_t *mirror) {
+    if (layout->triangle != MPK_FULL) return false;
+    for (int32_t j = 0; j < layout->n; j++)
+        for (int64_t k = layout->ap[j]; k < layout->ap[j + 1]; k++)
+            if (layout->ai[k] != j && (mirror[k] == ptr[k] || mirror[k] == ptr[k + 1])) return true;
+    return false;
+}
+
 /* Which of the caller's values each stored one is the sum of. */
-static mpk_status map_values(mpk_context *ctx, const mpki_layout *layout, mpki_systems_view *view,
-                             int32_t **memory) {
+static mpk_status map_values(mpk_context *ctx, const mpki_layout *layout, mpk_scalar scalar,
+                             mpki_systems_view *view, int32_t **memory, const char **reason) {
     const int64_t nnz = layout->nnz, given = layout->given;
     view->given = given;
     *memory = NULL;
@@ -40,6 +49,12 @@ static mpk_status map_values(mpk_context *ctx, const mpki_layout *layout, mpki_s
     for (int64_t e = nnz; e > 0; e--) ptr[e] = ptr[e - 1];
     ptr[0] = 0;
     view->gather_ptr = ptr, view->gather_mirror = mirror, view->gather = list;
+    /* law.h has the last word, by way of the single engine */
+    view->symmetry_noise = layout->symmetry_tolerance >= 0      ? 0
+                           : scalar == MPK_S || scalar == MPK_C ? 1e-5
+                                                                : 1e-11;
+    if (lopsided(layout, ptr, mirror))
+        *reason = "both triangles were given, and their patterns differ";
     return MPK_OK;
 }
 
@@ -64,13 +79,15 @@ mpk_status mpki_device_make(mpk_systems *s) {
     if (s->an->layout->given > INT32_MAX)
         return mpki_error(s->ctx, MPK_ERR_SIZE, STAGE, s->an->layout->given,
                           "more than 2^31 - 1 values");
-    mpk_status status = map_values(s->ctx, s->an->layout, &view, &memory);
-    if (!mpk_failed(status)) status = s->engine->make(s->ctx, &view, &s->many);
+    const char *reason = NULL;
+    mpk_status status = map_values(s->ctx, s->an->layout, s->an->scalar, &view, &memory, &reason);
+    if (!mpk_failed(status) && !reason) status = s->engine->make(s->ctx, &view, &s->many);
     mpki_release(s->ctx, memory);
-    if (status != MPK_ERR_UNSUPPORTED) return status;
+    if (status == MPK_ERR_UNSUPPORTED) reason = "its fronts are too large for a block on the GPU";
+    if (!reason) return status;
     mpki_clear_error(s->ctx); /* the single engine takes all of them */
     mpki_template_free(s->ctx, &s->template);
-    s->reason = "its fronts are too large for many systems on a GPU";
+    s->reason = reason;
     return MPK_OK;
 }
 
@@ -109,8 +126,8 @@ static bool on_device(const mpk_systems *s, int64_t b) {
 
 /* Vectors for open systems: one more contraction of each (mpki_certify()). */
 static mpk_status contract(mpk_systems *s, mpki_systems_call *call, const int64_t *slot,
-                           uint64_t *state, mpk_certificate *found, char *z, char *y,
-                           double *scale, int64_t *place, int64_t *open, int64_t *left) {
+                           uint64_t *state, mpk_certificate *found, char *z, char *y, double *scale,
+                           int64_t *place, int64_t *open, int64_t *left) {
     const mpk_scalar scalar = s->an->scalar;
     const int64_t n = s->an->n, size = (int64_t)mpk_scalar_size(scalar);
     mpk_status status = MPK_OK;
@@ -253,14 +270,14 @@ static mpk_status bring(mpki_systems_job *job, const mpk_batch_array *from, int6
     const size_t size = mpk_scalar_size(s->an->scalar);
     void **column = MPKI_ZNEW(s->ctx, STAGE, s->count, void *);
     mpk_status status = column ? MPK_OK : mpki_failed(s->ctx);
-    *to = (mpk_batch_array){MPK_BATCH_POINTERS, MPK_HOST, column, 0,
-                            rows > 1 ? (int32_t)rows : 1, 1};
+    *to =
+        (mpk_batch_array){MPK_BATCH_POINTERS, MPK_HOST, column, 0, rows > 1 ? (int32_t)rows : 1, 1};
     for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++) {
         if (!wanted(s, b)) continue;
         column[b] = mpki_alloc(s->ctx, STAGE, rows * cols, size);
-        status = column[b] ? s->engine->move(s->ctx, s->an->scalar, from, b, rows, cols,
-                                              column[b], false)
-                           : mpki_failed(s->ctx);
+        status = column[b]
+                     ? s->engine->move(s->ctx, s->an->scalar, from, b, rows, cols, column[b], false)
+                     : mpki_failed(s->ctx);
     }
     return status;
 }

@@ -55,10 +55,10 @@ mpki_lanes_rules mpki_systems_rules(const mpk_systems *s) {
      * as regular that it finds singular (test_outcomes.c), with this none; of 80 000 up to order 29
      * 14. Regular ones in bench/results/systems.md stay with the template all the same. */
     const double wider = single ? 1e3 : 2e4;
-    return (mpki_lanes_rules){
-        .bound = 1 / fmax(o->pivot_threshold, eps),
-        .small = o->zero_tolerance >= 0 ? o->zero_tolerance : mpki_default_zero_tolerance(scalar),
-        .noise = wider * eps / 2 * sqrt((double)s->an->n + 1)};
+    return (mpki_lanes_rules){.bound = 1 / fmax(o->pivot_threshold, eps),
+                              .small = o->zero_tolerance >= 0 ? o->zero_tolerance
+                                                              : mpki_default_zero_tolerance(scalar),
+                              .noise = wider * eps / 2 * sqrt((double)s->an->n + 1)};
 }
 
 static mpk_status grow(mpk_systems *s, int64_t count) {

@@ -20,6 +20,9 @@ typedef struct mpki_systems_view {
     /* stored value k is the sum of the caller's gather[gather_ptr[k]] .. gather[gather_ptr[k+1]-1];
      * those from number gather_mirror[k] on lie in the other triangle. NULL: the caller's k-th */
     const int32_t *gather_ptr, *gather_mirror, *gather;
+    /* of entries with both sums: a difference up to this times the larger is rounding, and their
+     * mean is taken */
+    double symmetry_noise;
     int64_t given; /* values that the caller has */
 } mpki_systems_view;
 
@@ -29,7 +32,7 @@ typedef struct mpki_system_found {
     bool infinite; /* a value is not finite: there are no factors */
     bool differ;   /* its triangles differ, or a Hermitian diagonal is not real: likewise */
     bool bad_b;    /* b is not finite */
-    bool solved;   /* x was written; else, without bad_b, the solution is not accurate or in doubt */
+    bool solved; /* x was written; else, without bad_b, the solution is not accurate or in doubt */
     int32_t positive, negative, two_by_two, steps;
     double growth, min_pivot, norm_inf; /* of a factorization */
     double omega, normwise;             /* of a refined solve, the worst of its columns */
@@ -42,16 +45,20 @@ typedef struct mpki_systems_call {
     const int64_t *slot, *place;       /* count: of the arrays; of the object */
     bool factor, solve, bare, certify; /* certify: x := A^-1 (-A b) of one column, alone */
     int32_t nrhs;
-    int64_t slots;                         /* systems of the arrays */
-    const mpk_batch_array *ax, *b, *x;     /* in host memory, or in the device's */
-    double bound, small, noise;            /* rules of pivots: lanes.h */
-    double accuracy, large_growth;         /* of solutions */
-    int32_t refine;                        /* steps at most */
-    mpki_system_found *found;              /* [out] count; not for certify */
+    int64_t slots;                     /* systems of the arrays */
+    const mpk_batch_array *ax, *b, *x; /* in host memory, or in the device's */
+    double bound, small, noise;        /* rules of pivots: lanes.h */
+    double accuracy, large_growth;     /* of solutions */
+    int32_t refine;                    /* steps at most */
+    mpki_system_found *found;          /* [out] count; not for certify */
 } mpki_systems_call;
 
 /** What of a system an engine can be asked for: n reals, 2 n entries, nnz entries. */
-typedef enum mpki_system_part { MPKI_SYSTEM_SCALE, MPKI_SYSTEM_D, MPKI_SYSTEM_VALUES } mpki_system_part;
+typedef enum mpki_system_part {
+    MPKI_SYSTEM_SCALE,
+    MPKI_SYSTEM_D,
+    MPKI_SYSTEM_VALUES
+} mpki_system_part;
 
 typedef struct mpki_many mpki_many; /* an engine's object */
 

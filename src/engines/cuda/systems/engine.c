@@ -54,8 +54,7 @@ static mpk_status make(mpk_context *ctx, const mpki_systems_view *view, mpki_man
     mpk_status status = mpki_cuda_systems_plan_make(ctx, many, view);
     if (!mpk_failed(status))
         status = mpki_cuda_status(
-            ctx, STAGE,
-            d->table->systems->shape(d->cuda, many->scalar, &many->plan, 1, 1, &shape));
+            ctx, STAGE, d->table->systems->shape(d->cuda, many->scalar, &many->plan, 1, 1, &shape));
     if (mpk_failed(status))
         many_free(ctx, many);
     else
@@ -66,13 +65,11 @@ static mpk_status make(mpk_context *ctx, const mpki_systems_view *view, mpki_man
 static mpk_status grow(mpk_context *ctx, mpki_many *many, int64_t count) {
     const int64_t more = count - many->places;
     if (more <= 0) return MPK_OK;
-    mpki_cuda_slab *slab =
-        mpki_resize(ctx, STAGE, many->slab, many->slabs + 1, sizeof *slab);
+    mpki_cuda_slab *slab = mpki_resize(ctx, STAGE, many->slab, many->slabs + 1, sizeof *slab);
     if (!slab) return mpki_failed(ctx);
     many->slab = slab;
     mpki_cuda_room room = {0};
-    const mpk_status status =
-        mpki_cuda_room_make(ctx, many, &room, more * many->plan.home.bytes);
+    const mpk_status status = mpki_cuda_room_make(ctx, many, &room, more * many->plan.home.bytes);
     if (mpk_failed(status)) return status;
     slab[many->slabs++] = (mpki_cuda_slab){room.p, many->places, more};
     many->places = count;
@@ -135,8 +132,7 @@ static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_systems_ca
                                          (int32_t)a->layout};
         return MPK_OK;
     }
-    mpk_status status =
-        mpki_cuda_room_make(ctx, many, room, call->slots * each * (int64_t)size);
+    mpk_status status = mpki_cuda_room_make(ctx, many, room, call->slots * each * (int64_t)size);
     if (mpk_failed(status)) return status;
     *out = (mpki_cuda_systems_array){room->p, each, rows, 1, MPK_BATCH_STRIDED};
     if (!in || each == 0) return MPK_OK;
@@ -150,11 +146,11 @@ static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_systems_ca
     for (int64_t k = 0; k < call->count; k++)
         turn(a, call->slot[k], rows, cols, size, flat + call->slot[k] * each * (int64_t)size,
              false);
-    status = mpki_cuda_systems_copy(ctx, many, room->p, flat, call->slots * each * (int64_t)size,
-                                    true);
+    status =
+        mpki_cuda_systems_copy(ctx, many, room->p, flat, call->slots * each * (int64_t)size, true);
     if (!mpk_failed(status))
-        status = mpki_cuda_status(
-            ctx, STAGE, many->device->table->systems->wait(many->device->cuda));
+        status =
+            mpki_cuda_status(ctx, STAGE, many->device->table->systems->wait(many->device->cuda));
     mpki_release(ctx, flat);
     return status;
 }
@@ -200,13 +196,11 @@ static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_system
                             mpki_cuda_systems_job *job) {
     mpk_status status = MPK_OK;
     if (call->ax)
-        status = bring(ctx, many, call, call->ax, many->plan.given, 1, &many->ax, true,
-                       &job->ax);
+        status = bring(ctx, many, call, call->ax, many->plan.given, 1, &many->ax, true, &job->ax);
     if (!mpk_failed(status) && call->b)
         status = bring(ctx, many, call, call->b, many->n, call->nrhs, &many->b, true, &job->b);
     if (!mpk_failed(status) && call->x)
-        status =
-            bring(ctx, many, call, call->x, many->n, call->nrhs, &many->x, false, &job->x);
+        status = bring(ctx, many, call, call->x, many->n, call->nrhs, &many->x, false, &job->x);
     return status;
 }
 
@@ -237,9 +231,9 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_systems_call
     mpki_cuda_systems_found *found = mpki_alloc(ctx, STAGE, founds, 1);
     mpk_status status = item && found ? MPK_OK : mpki_failed(ctx);
     if (!mpk_failed(status))
-        status = mpki_cuda_status(ctx, STAGE,
-                                  module->shape(d->cuda, many->scalar, &many->plan, call->count,
-                                                call->nrhs, &shape));
+        status = mpki_cuda_status(
+            ctx, STAGE,
+            module->shape(d->cuda, many->scalar, &many->plan, call->count, call->nrhs, &shape));
     if (!mpk_failed(status)) status = bring_all(ctx, many, call, &job);
     if (!mpk_failed(status))
         status = mpki_cuda_room_make(ctx, many, &many->work, shape.blocks * shape.block_bytes);
@@ -303,8 +297,8 @@ static mpk_status move(mpk_context *ctx, mpk_scalar scalar, const mpk_batch_arra
     mpk_status status = MPK_OK;
     if (rows == 0 || cols == 0) return MPK_OK;
     if (a->layout == MPK_BATCH_POINTERS) {
-        status = copy(ctx, &p, sizeof p, (char *const *)a->data + slot, sizeof p, sizeof p, 1,
-                      false);
+        status =
+            copy(ctx, &p, sizeof p, (char *const *)a->data + slot, sizeof p, sizeof p, 1, false);
     } else if (a->layout == MPK_BATCH_STRIDED) {
         p += slot * a->stride * size;
     } else {

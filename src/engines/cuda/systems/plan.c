@@ -96,8 +96,7 @@ static void fill_front(const mpki_systems_view *view, const layout *y, const lis
         const int32_t *rel = t->rel + t->rptr[c];
         children[(*child)++] = (mpki_cuda_systems_child){view->c[c], *placed, m * (m + 1) / 2};
         for (int64_t j = 0; j < m; j++)
-            for (int64_t i = j; i < m; i++)
-                place[(*placed)++] = (int32_t)number(r, rel[i], rel[j]);
+            for (int64_t i = j; i < m; i++) place[(*placed)++] = (int32_t)number(r, rel[i], rel[j]);
     }
 }
 
@@ -161,8 +160,7 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     memcpy(x.p + y.rows, t->ridx, (size_t)y.below * sizeof(int32_t));
     memcpy(x.p + y.perm, t->perm, (size_t)t->n * sizeof(int32_t));
     memcpy(x.p + y.pair, view->pair, (size_t)t->n);
-    if (view->matched)
-        memcpy(x.p + y.matched, view->matched, (size_t)t->n * sizeof(double));
+    if (view->matched) memcpy(x.p + y.matched, view->matched, (size_t)t->n * sizeof(double));
     if (view->gather) {
         memcpy(x.p + y.gather_ptr, view->gather_ptr, ((size_t)t->nnz + 1) * sizeof(int32_t));
         memcpy(x.p + y.gather_mirror, view->gather_mirror, (size_t)t->nnz * sizeof(int32_t));
@@ -199,6 +197,7 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
         .gather_ptr = view->gather ? (const void *)(at + y.gather_ptr) : NULL,
         .gather_mirror = view->gather ? (const void *)(at + y.gather_mirror) : NULL,
         .gather = view->gather ? (const void *)(at + y.gather) : NULL,
+        .symmetry_noise = view->symmetry_noise,
         .diagonal = (const void *)(at + y.diagonal),
         .contributions = view->contributions};
     place_home(many, view);

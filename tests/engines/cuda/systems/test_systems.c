@@ -26,17 +26,15 @@ static mpk_systems_results results_of(told *t) {
 static mpk_status both(const cases *c, mpk_systems *s, bool again, told *t) {
     const mpk_systems_results r = results_of(t);
     const mpk_batch_array ax = values_of(c), b = b_of(c), x = x_of(c);
-    return again
-               ? mpk_systems_refactorize_solve(c->ctx, s, &ax, c->nrhs, &b, &x, 0, NULL, &r)
-               : mpk_systems_factorize_solve(c->ctx, s, &ax, c->nrhs, &b, &x, 0, NULL, &r);
+    return again ? mpk_systems_refactorize_solve(c->ctx, s, &ax, c->nrhs, &b, &x, 0, NULL, &r)
+                 : mpk_systems_factorize_solve(c->ctx, s, &ax, c->nrhs, &b, &x, 0, NULL, &r);
 }
 
 static void test_beside_processor(void **unused) {
     (void)unused;
     for (size_t kind = 0; kind < KINDS; kind++)
         for (enum support_family f = SPARSE; f < FAMILY_COUNT; f++) {
-            cases c =
-                device_cases(f, N, kinds[kind].scalar, kinds[kind].symmetry, COUNT, 2, 0.2);
+            cases c = device_cases(f, N, kinds[kind].scalar, kinds[kind].symmetry, COUNT, 2, 0.2);
             const double eps = c.scalar == MPK_S || c.scalar == MPK_C ? 1e-3 : 1e-7;
             told here, there;
             mpk_systems *s = systems_of(&c, COUNT, 1, 0);
@@ -72,10 +70,10 @@ static void test_bits(void **unused) {
     (void)unused;
     for (size_t kind = 0; kind < KINDS; kind += 3)
         for (enum support_family f = SPARSE; f <= PAIRS; f++) {
-            cases c =
-                device_cases(f, N, kinds[kind].scalar, kinds[kind].symmetry, COUNT, 2, 0.1);
+            cases c = device_cases(f, N, kinds[kind].scalar, kinds[kind].symmetry, COUNT, 2, 0.1);
             const int64_t bytes = (int64_t)N * 2 * (int64_t)c.size;
-            char *bare = malloc((size_t)(COUNT * bytes)), *refined = malloc((size_t)(COUNT * bytes));
+            char *bare = malloc((size_t)(COUNT * bytes)),
+                 *refined = malloc((size_t)(COUNT * bytes));
             double omega[COUNT], growth[COUNT];
             for (int k = 0; k < COUNT; k++) {
                 mpk_systems *s = systems_of(&c, 1, 1, 0);
@@ -138,10 +136,9 @@ static void test_memories(void **unused) {
     const mpk_batch_array a[] = {{MPK_BATCH_STRIDED, MPK_DEVICE, da, c.nnz, 1, 1},
                                  {MPK_BATCH_POINTERS, MPK_DEVICE, dpa, 0, 1, 1},
                                  {MPK_BATCH_INTERLEAVED, MPK_DEVICE, dia, WIDTH * c.nnz, 1, WIDTH}};
-    const mpk_batch_array b[] = {
-        {MPK_BATCH_STRIDED, MPK_DEVICE, db, 2 * N, N, 1},
-        {MPK_BATCH_POINTERS, MPK_DEVICE, dpb, 0, N, 1},
-        {MPK_BATCH_INTERLEAVED, MPK_DEVICE, dib, WIDTH * 2 * N, N, WIDTH}};
+    const mpk_batch_array b[] = {{MPK_BATCH_STRIDED, MPK_DEVICE, db, 2 * N, N, 1},
+                                 {MPK_BATCH_POINTERS, MPK_DEVICE, dpb, 0, N, 1},
+                                 {MPK_BATCH_INTERLEAVED, MPK_DEVICE, dib, WIDTH * 2 * N, N, WIDTH}};
     for (int layout = 0; layout < 3; layout++)
         for (int less = 0; less < 2; less++) { /* less: one of them is left alone */
             assert_int_equal(mpk_device_copy(c.ctx, 0, db, sides, c.b, sides, sides, 1), MPK_OK);
@@ -163,7 +160,8 @@ static void test_memories(void **unused) {
                 free(got);
             }
             for (int k = 0; k < COUNT; k++)
-                assert_memory_equal(mask[k] ? (char *)expected + k * 2 * N * 8 : c.b + k * 2 * N * 8,
+                assert_memory_equal(mask[k] ? (char *)expected + k * 2 * N * 8
+                                            : c.b + k * 2 * N * 8,
                                     c.x + k * 2 * N * 8, 2 * N * 8);
         }
     mpk_batch_array wrong = a[0];
@@ -359,11 +357,14 @@ static void test_memory(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_beside_processor), cmocka_unit_test(test_bits),
-        cmocka_unit_test(test_memories),         cmocka_unit_test(test_failing),
-        cmocka_unit_test(test_get),              cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_no_template),      cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_beside_processor),
+                                       cmocka_unit_test(test_bits),
+                                       cmocka_unit_test(test_memories),
+                                       cmocka_unit_test(test_failing),
+                                       cmocka_unit_test(test_get),
+                                       cmocka_unit_test(test_masks),
+                                       cmocka_unit_test(test_no_template),
+                                       cmocka_unit_test(test_memory)};
     if (device_lacks(DEVICE_ANY)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,8 +107,7 @@ template <class T>
 __device__ strand<T> strand_of(const mpki_cuda_systems_array &a, int64_t slot, int j) {
     if (a.layout == 1) return {((T *const *)a.data)[slot] + j * a.ld, 1};
     if (a.layout == 0) return {(T *)a.data + slot * a.stride + j * a.ld, 1};
-    return {(T *)a.data + slot / a.width * a.stride + slot % a.width + j * a.ld * a.width,
-            a.width};
+    return {(T *)a.data + slot / a.width * a.stride + slot % a.width + j * a.ld * a.width, a.width};
 }
 
 /* ---- arithmetic that no compiler may join ---- */
@@ -144,8 +143,7 @@ template <class R> __device__ inline void add_product(R a, R b, R &sum, R &low) 
 template <class R> __device__ inline void take_product(R a, R x, R &sum, R &low) {
     add_product(-a, x, sum, low);
 }
-template <class R>
-__device__ inline void take_product(cx<R> a, cx<R> x, cx<R> &sum, cx<R> &low) {
+template <class R> __device__ inline void take_product(cx<R> a, cx<R> x, cx<R> &sum, cx<R> &low) {
     add_product(-a.x, x.x, sum.x, low.x);
     add_product(a.y, x.y, sum.x, low.x);
     add_product(-a.x, x.y, sum.y, low.y);

@@ -66,7 +66,8 @@ __device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T
 
 /** Entries of A, and what children contribute. By all threads; barriers, none at the end. */
 template <class T>
-__device__ void assemble(const at_work<T> &g, const mpki_cuda_systems_front &f, const front_at<T> &at) {
+__device__ void assemble(const at_work<T> &g, const mpki_cuda_systems_front &f,
+                         const front_at<T> &at) {
     const mpki_cuda_systems_plan &p = *g.plan;
     const int own = column(f.r, f.w) + f.w, all = f.r * (f.r + 1) / 2;
     for (int e = g.t; e < own; e += g.nt) at.own[e] = make<T>(0);
@@ -174,14 +175,12 @@ __device__ void diagonal_block(const at_work<T> &g, const front_at<T> &f, int p0
 
 /** Rows below of L, a thread each. No barrier. */
 template <class T, class R>
-__device__ void rows_below(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
-                           tally<R> &t) {
+__device__ void rows_below(const at_work<T> &g, const front_at<T> &f, int p0, int nb, tally<R> &t) {
     const int rows = g.rows;
     for (int i = p0 + nb + g.t; i < f.r; i += g.nt) {
         T x[PANEL];
 #pragma unroll
-        for (int c = 0; c < PANEL; ++c)
-            x[c] = c < nb ? f.own[column(f.r, p0 + c) + i] : make<T>(0);
+        for (int c = 0; c < PANEL; ++c) x[c] = c < nb ? f.own[column(f.r, p0 + c) + i] : make<T>(0);
 #pragma unroll
         for (int c = 0; c < PANEL; ++c) {
             if (c >= nb) break;
@@ -309,14 +308,8 @@ template <class T, class R> __device__ void factor(const at_work<T> &g, tally<R>
         const int own = column(f.r, f.w) + f.w;
         const bool inside = f.r * (f.r + 1) / 2 <= g.front_entries;
         T *l = g.l + f.l, *c = g.contribution + f.c - own;
-        const front_at<T> at = {f.first,
-                                f.w,
-                                f.r,
-                                inside ? g.front : l,
-                                inside ? g.front : c,
-                                l,
-                                c,
-                                p.pair + f.first};
+        const front_at<T> at = {
+            f.first, f.w, f.r, inside ? g.front : l, inside ? g.front : c, l, c, p.pair + f.first};
         assemble(g, f, at);
         eliminate(g, at, t);
     }

@@ -34,7 +34,7 @@ typedef struct mpki_cuda_systems_front {
     int32_t first, w, r; /* position of its first column, columns, rows */
     int32_t entry, entries;
     int32_t child, children;
-    int32_t row; /* its rows below, in the list of rows */
+    int32_t row;  /* its rows below, in the list of rows */
     int64_t l, c; /* where its L and its contribution begin, in entries */
 } mpki_cuda_systems_front;
 
@@ -45,9 +45,9 @@ typedef struct mpki_cuda_systems_plan {
     const mpki_cuda_systems_front *front;
     const mpki_cuda_systems_entry *entry;
     const mpki_cuda_systems_child *child;
-    const int32_t *place; /* of contributions */
-    const int32_t *rows;  /* positions */
-    const int32_t *perm;  /* n */
+    const int32_t *place;    /* of contributions */
+    const int32_t *rows;     /* positions */
+    const int32_t *perm;     /* n */
     const signed char *pair; /* n, by position: 1, 2: first, second of a 2x2 pivot; 0: 1x1 */
     const double *matched;   /* n, or NULL */
     /* A in both triangles by rows: ~from: conjugated */
@@ -55,8 +55,9 @@ typedef struct mpki_cuda_systems_plan {
     /* stored value k is the sum of the caller's `gather[gather_ptr[k] ..]`, of which those from
      * gather_mirror[k] on came from the other triangle; NULL: it is the caller's k-th */
     const int32_t *gather_ptr, *gather_mirror, *gather;
-    const int32_t *diagonal;        /* n: stored value of a diagonal entry, or -1 */
-    int64_t contributions; /* entries of the work space that they take */
+    double symmetry_noise; /* of both sums, where there are two: rounding, in parts of the larger */
+    const int32_t *diagonal; /* n: stored value of a diagonal entry, or -1 */
+    int64_t contributions;   /* entries of the work space that they take */
     mpki_cuda_systems_home home;
 } mpki_cuda_systems_plan;
 

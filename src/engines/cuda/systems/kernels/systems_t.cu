@@ -19,8 +19,8 @@ static int64_t shared_least(int max_front) {
 }
 
 /** Factorize: values, scaling, pivots, and what came of them. By all threads; barriers. */
-static __device__ bool factorize(const at_work<T> &g, const mpki_cuda_systems_job &job, int64_t slot,
-                                 mpki_cuda_systems_found *found) {
+static __device__ bool factorize(const at_work<T> &g, const mpki_cuda_systems_job &job,
+                                 int64_t slot, mpki_cuda_systems_found *found) {
     const int flags = take_values(g, strand_of<T>(job.ax, slot, 0));
     R norm_inf = 0;
     double logdet[3] = {0, 0, 0};
@@ -81,8 +81,8 @@ static __device__ quality<R> refine(const at_work<T> &g, const mpki_cuda_systems
 }
 
 /** Columns of a system. By all threads; barriers. */
-static __device__ void solve_all(const at_work<T> &g, const mpki_cuda_systems_job &job, int64_t slot,
-                                 mpki_cuda_systems_found *found) {
+static __device__ void solve_all(const at_work<T> &g, const mpki_cuda_systems_job &job,
+                                 int64_t slot, mpki_cuda_systems_found *found) {
     const int n = g.plan->n;
     double omega = 0, normwise = 0;
     bool finite = true, doubt = false;
@@ -129,7 +129,8 @@ static __device__ void solve_all(const at_work<T> &g, const mpki_cuda_systems_jo
 }
 
 /** Column 0 of x := A^-1 (-A b). By all threads; barriers. */
-static __device__ void contract(const at_work<T> &g, const mpki_cuda_systems_job &job, int64_t slot) {
+static __device__ void contract(const at_work<T> &g, const mpki_cuda_systems_job &job,
+                                int64_t slot) {
     const strand<T> z = strand_of<T>(job.b, slot, 0), to = strand_of<T>(job.x, slot, 0);
     for (int i = g.t; i < g.plan->n; i += g.nt) g.x[i] = z[i];
     __syncthreads();
@@ -180,9 +181,9 @@ static __global__ void __launch_bounds__(MOST, 2)
 }
 
 static int64_t block_bytes(const mpki_cuda_systems_plan *p, int32_t nrhs) {
-    const int64_t bytes = ((3 + (nrhs > 1 ? nrhs : 1)) * (int64_t)p->n + p->contributions) *
-                              (int64_t)sizeof(T) +
-                          (int64_t)p->n * (int64_t)sizeof(R);
+    const int64_t bytes =
+        ((3 + (nrhs > 1 ? nrhs : 1)) * (int64_t)p->n + p->contributions) * (int64_t)sizeof(T) +
+        (int64_t)p->n * (int64_t)sizeof(R);
     return (bytes + 255) & ~(int64_t)255;
 }
 

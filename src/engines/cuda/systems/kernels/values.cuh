@@ -31,16 +31,17 @@ template <class F> __device__ inline bool is_real(F) {
 template <class F> __device__ inline bool is_real(cx<F> x) {
     return x.y == 0;
 }
-template <class F> __device__ inline bool same(F x, F y) {
-    return x == y;
-}
-template <class F> __device__ inline bool same(cx<F> x, cx<F> y) {
-    return x.x == y.x && x.y == y.y;
+/** Do the sums of both triangles differ by no more than rounding? By each thread for itself; no
+ *  barrier. */
+template <class T> __device__ inline bool near(T x, T y, double noise) {
+    const double a = (double)most_part(x), b = (double)most_part(y);
+    return (double)most_part(x - y) <= noise * (a > b ? a : b);
 }
 
 /** g.ax := the values of the caller's column. Returns flags, the same to all threads. By all
  *  threads; barriers. */
 template <class T> __device__ int take_values(const at_work<T> &g, strand<T> from) {
+    typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan &p = *g.plan;
     bool finite = true, alike = true;
     for (int k = g.t; k < p.nnz; k += g.nt) {
@@ -60,10 +61,12 @@ template <class T> __device__ int take_values(const at_work<T> &g, strand<T> fro
                     y = y + cj(g.hermitian, v);
             }
             finite = finite && is_finite(x) && is_finite(y);
-            if (mirror == begin)
+            if (mirror == begin) {
                 x = y;
-            else if (mirror < end)
-                alike = alike && same(x, y);
+            } else if (mirror < end && !is_zero(x - y)) {
+                alike = alike && near(x, y, p.symmetry_noise);
+                x = x * (R)0.5 + y * (R)0.5;
+            }
         }
         g.ax[k] = x;
     }
