@@ -32,7 +32,20 @@ template <class T> struct at_work {
     T *panel_l, *panel_ld, *pivot, *chunk, *front;
     int rows, front_entries;
     R *red;
+    long long *stamp; /* NULL: none; [0]: the last time */
 };
+#ifdef __CUDACC__
+#define MARK(g, k)                                                                                 \
+    do {                                                                                           \
+        if ((g).stamp && (g).t == 0) {                                                             \
+            const long long now_ = clock64();                                                      \
+            (g).stamp[k] += now_ - (g).stamp[0];                                                   \
+            (g).stamp[0] = now_;                                                                   \
+        }                                                                                          \
+    } while (0)
+#else
+#define MARK(g, k) ((void)0)
+#endif
 
 /** conj(x) where the matrix is Hermitian. By each thread for itself; no barrier. */
 template <class T> __device__ inline T cj(bool hermitian, T x) {

@@ -285,9 +285,11 @@ __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t
         if (g.t < 32) diagonal_block(g, f, p0, nb, t);
         const int size = f.r - p0 - nb;
         __syncthreads();
+        MARK(g, 4);
         if (size == 0) continue;
         rows_below(g, f, p0, nb, t);
         __syncthreads();
+        MARK(g, 5);
         const int across = (size + large - 1) / large, half = (size + 1) / 2;
         const bool last = p0 + nb == f.w;
         if (across * (across + 1) / 2 >= g.nt)
@@ -297,6 +299,7 @@ __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t
         else
             update<1>(g, f, p0, nb, last);
         __syncthreads();
+        MARK(g, 6);
     }
 }
 
@@ -311,6 +314,7 @@ template <class T, class R> __device__ void factor(const at_work<T> &g, tally<R>
         const front_at<T> at = {
             f.first, f.w, f.r, inside ? g.front : l, inside ? g.front : c, l, c, p.pair + f.first};
         assemble(g, f, at);
+        MARK(g, 3);
         eliminate(g, at, t);
     }
 }

@@ -83,10 +83,12 @@ template <class T> __device__ void solve(const at_work<T> &g, T *x) {
         g.y[k] = x[i] * g.scale[i];
     }
     __syncthreads();
+    MARK(g, 7);
     for (int s = 0; s < p.nsuper; ++s) {
         const mpki_cuda_systems_front f = p.front[s];
         for (int k = 0; k < f.w; k += CHUNK) forward(g, f, k, f.w - k < CHUNK ? f.w - k : CHUNK);
     }
+    MARK(g, 8);
     for (int k = g.t; k < p.n; k += g.nt) {
         const T a = g.y[k], i11 = g.dinv[2 * k];
         if (p.pair[k] == 0) {
@@ -105,6 +107,7 @@ template <class T> __device__ void solve(const at_work<T> &g, T *x) {
         for (int k = (f.w - 1) / CHUNK * CHUNK; k >= 0; k -= CHUNK)
             backward(g, f, k, f.w - k < CHUNK ? f.w - k : CHUNK);
     }
+    MARK(g, 9);
     for (int k = g.t; k < p.n; k += g.nt) {
         const int i = p.perm[k];
         x[i] = g.y[k] * g.scale[i];

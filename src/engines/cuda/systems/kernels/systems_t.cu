@@ -15,19 +15,21 @@ static __host__ __device__ int panel_rows(int max_front) {
 /** Bytes of shared memory beside a front. */
 static int64_t shared_least(int max_front) {
     return (int64_t)sizeof(T) * (2 * PANEL * panel_rows(max_front) + 2 * PANEL + CHUNK) +
-           32 * (int64_t)sizeof(double);
+           48 * (int64_t)sizeof(double);
 }
 
 /** Factorize: values, scaling, pivots, and what came of them. By all threads; barriers. */
 static __device__ bool factorize(const at_work<T> &g, const mpki_cuda_systems_job &job,
                                  int64_t slot, mpki_cuda_systems_found *found) {
     const int flags = take_values(g, strand_of<T>(job.ax, slot, 0));
+    MARK(g, 1);
     R norm_inf = 0;
     double logdet[3] = {0, 0, 0};
     tally<R> t = {0, (R)INFINITY, 0, 0, 0, 0, true, job.small};
     bool good = flags == 0;
     if (good) {
         good = find_scale(g, &norm_inf);
+        MARK(g, 2);
         factor(g, t);
         const R largest = over_block(g, t.largest, largest_of());
         good = for_all(g, t.passed) && good;
@@ -152,7 +154,8 @@ static __global__ void __launch_bounds__(MOST, 2)
     g.hermitian = p.hermitian != 0;
     g.rows = panel_rows(p.max_front);
     g.red = (R *)smem;
-    g.pivot = (T *)(smem + 32 * sizeof(double));
+    g.pivot = (T *)(smem + 48 * sizeof(double));
+    g.stamp = job.stamps ? (long long *)(smem + 32 * sizeof(double)) : NULL;
     g.chunk = g.pivot + 2 * PANEL;
     g.panel_l = g.chunk + CHUNK;
     g.panel_ld = g.panel_l + PANEL * g.rows;
@@ -169,6 +172,12 @@ static __global__ void __launch_bounds__(MOST, 2)
         g.d = (T *)(home + p.home.d), g.dinv = (T *)(home + p.home.dinv);
         g.scale = (R *)(home + p.home.scale), g.norm = (R *)(home + p.home.norm);
         mpki_cuda_systems_found *found = job.found + k;
+#ifdef __CUDACC__
+        if (g.stamp && g.t == 0) {
+            for (int q = 1; q < 12; ++q) g.stamp[q] = 0;
+            g.stamp[0] = clock64();
+        }
+#endif
         if (job.certify) {
             contract(g, job, item.slot);
             continue;
@@ -177,6 +186,9 @@ static __global__ void __launch_bounds__(MOST, 2)
         const bool good = !job.factor || factorize(g, job, item.slot, found);
         if (good && job.solve) solve_all(g, job, item.slot, found);
         __syncthreads();
+        MARK(g, 11);
+        if (g.stamp && g.t == 0)
+            for (int q = 0; q < 12; ++q) found->stamp[q] = (double)g.stamp[q];
     }
 }
 
