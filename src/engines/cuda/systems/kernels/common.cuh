@@ -108,6 +108,20 @@ template <class T> __device__ bool for_all(const at_work<T> &g, bool x) {
     return !__syncthreads_or(!x);
 }
 
+/** Rows of A are done by four lanes each: row i and entry k = begin + lane, begin + lane + 4, ... of
+ *  it. i is n where there is none, and then begin = end. */
+struct row_lanes {
+    int i, begin, end;
+    bool first; /* the lane that tells */
+};
+/** The row of this thread's lanes, in the pass whose first row of the warp is `base`. By each thread
+ *  for itself; no barrier. */
+__device__ inline row_lanes row_of(const mpki_cuda_systems_plan &p, int t, int base) {
+    const int i = base + t % 32 / 4, lane = t % 4;
+    if (i >= p.n) return {p.n, 0, 0, false};
+    return {i, p.ptr[i] + lane, p.ptr[i + 1], lane == 0};
+}
+
 /** A caller's column of a system: entry i at p[i step]. */
 template <class T> struct strand {
     T *p;
@@ -152,6 +166,20 @@ template <class R> __device__ inline void add_product(R a, R b, R &sum, R &low) 
     low = plus(low, e);
     sum = s;
 }
+/** The sum of what four lanes have, to each of them. By all lanes of a warp; shuffles. */
+template <class R> __device__ inline void join_sums(R &sum, R &low) {
+    for (int o = 1; o < 4; o *= 2) {
+        const R other = shfl_xor(sum, o), rest = shfl_xor(low, o);
+        const R s = plus(sum, other), u = plus(s, -sum);
+        low = plus(plus(low, rest), plus(plus(sum, -plus(s, -u)), plus(other, -u)));
+        sum = s;
+    }
+}
+template <class R> __device__ inline void join_sums(cx<R> &sum, cx<R> &low) {
+    join_sums(sum.x, low.x);
+    join_sums(sum.y, low.y);
+}
+
 /** sum + low -= a x. By each thread for itself; no barrier. */
 template <class R> __device__ inline void take_product(R a, R x, R &sum, R &low) {
     add_product(-a, x, sum, low);

@@ -13,22 +13,24 @@ template <class R> struct quality {
     R omega, normwise, growth;
 };
 
-/** r := b - A x, g.w := |A| |x| + |b|, a thread for each row; b[i] is b_of(i). No barrier. */
+/** r := b - A x, g.w := |A| |x| + |b|; b[i] is b_of(i). By all threads; no barrier. */
 template <class T, class B>
 __device__ void residual(const at_work<T> &g, const T *x, T *r, B b_of) {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan &p = *g.plan;
-    for (int i = g.t; i < p.n; i += g.nt) {
-        T sum = b_of(i), low = make<T>(0);
+    for (int base = g.t / 32 * 8; base < p.n; base += g.nt / 4) {
+        const row_lanes row = row_of(p, g.t, base);
+        T sum = row.first ? b_of(row.i) : make<T>(0), low = make<T>(0);
         R w = modulus(sum);
-        for (int k = p.ptr[i]; k < p.ptr[i + 1]; ++k) {
+        for (int k = row.begin; k < row.end; k += 4) {
             const int from = p.from[k];
             const T a = from < 0 ? conj(g.ax[~from]) : g.ax[from], xj = x[p.col[k]];
             take_product(a, xj, sum, low);
             w += modulus(a) * modulus(xj);
         }
-        r[i] = sum + low;
-        g.w[i] = w;
+        join_sums(sum, low);
+        for (int o = 1; o < 4; o *= 2) w += shfl_xor(w, o);
+        if (row.first) r[row.i] = sum + low, g.w[row.i] = w;
     }
 }
 
@@ -43,7 +45,8 @@ __device__ quality<typename scalar_of<T>::real> measure(const at_work<T> &g, con
     bool known = true;
     __syncthreads();
     residual(g, x, g.r, [&](int i) { return b[i]; });
-    for (int i = g.t; i < p.n; i += g.nt) { /* rows of its own */
+    __syncthreads();
+    for (int i = g.t; i < p.n; i += g.nt) {
         const R mx = modulus(x[i]), mb = modulus(b[i]), mr = modulus(g.r[i]), an = g.norm[i];
         known = known && is_finite(mx) && is_finite(mb) && is_finite(mr);
         xs = mx > xs ? mx : xs, bs = mb > bs ? mb : bs, rs = mr > rs ? mr : rs;

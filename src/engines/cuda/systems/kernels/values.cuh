@@ -84,15 +84,17 @@ template <class T> __device__ bool maxima(const at_work<T> &g) {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan &p = *g.plan;
     bool even = true;
-    for (int i = g.t; i < p.n; i += g.nt) {
-        const R si = g.scale[i];
+    for (int base = g.t / 32 * 8; base < p.n; base += g.nt / 4) {
+        const row_lanes row = row_of(p, g.t, base);
+        const R si = row.i < p.n ? g.scale[row.i] : 0;
         R most = 0;
-        for (int k = p.ptr[i]; k < p.ptr[i + 1]; ++k) {
+        for (int k = row.begin; k < row.end; k += 4) {
             const int from = p.from[k];
             const R a = modulus(g.ax[from < 0 ? ~from : from]) * (si * g.scale[p.col[k]]);
             most = a > most ? a : most;
         }
-        g.w[i] = most;
+        for (int o = 1; o < 4; o *= 2) most = largest_of()(most, shfl_xor(most, o));
+        if (row.first) g.w[row.i] = most;
         even = even && most <= (R)0x1p16 && (most >= (R)0x1p-16 || most == 0);
     }
     return for_all(g, even);
@@ -121,16 +123,20 @@ __device__ bool find_scale(const at_work<T> &g, typename scalar_of<T>::real *nor
     __syncthreads();
     for (int i = g.t; i < p.n; i += g.nt) { /* to powers of two: no rounding */
         const R power = range<R>::power(g.scale[i] * (R)1.4142135623730951);
-        R sum = 0;
         good = good && power < range<R>::scale_most && power > 1 / range<R>::scale_most;
-        for (int k = p.ptr[i]; k < p.ptr[i + 1]; ++k) {
+        g.scale[i] = power;
+    }
+    for (int base = g.t / 32 * 8; base < p.n; base += g.nt / 4) {
+        const row_lanes row = row_of(p, g.t, base);
+        R sum = 0;
+        for (int k = row.begin; k < row.end; k += 4) {
             const int from = p.from[k];
             sum += modulus(g.ax[from < 0 ? ~from : from]);
         }
+        for (int o = 1; o < 4; o *= 2) sum += shfl_xor(sum, o);
         good = good && sum < range<R>::most;
         largest = sum > largest ? sum : largest;
-        g.scale[i] = power;
-        g.norm[i] = sum;
+        if (row.first) g.norm[row.i] = sum;
     }
     *norm_inf = over_block(g, largest, largest_of());
     good = for_all(g, good);
