@@ -254,7 +254,9 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_systems_call
     if (!mpk_failed(status))
         status = mpki_cuda_systems_copy(ctx, many, found, many->found.p, founds, false);
     if (job.stamps && !mpk_failed(status)) {
-        static const char *const what[] = {"", "values", "scale", "assemble", "diagonal", "rows", "update", "in", "forward", "backward", "measure", "rest"};
+        static const char *const what[] = {"",         "values",   "scale",   "assemble",
+                                           "diagonal", "rows",     "update",  "in",
+                                           "forward",  "backward", "measure", "rest"};
         fprintf(stderr, "stamps (%d blocks of %d, %d bytes):", job.blocks, job.threads, job.shared);
         for (int q = 1; q < 12; q++) {
             double sum = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lists by which a block does a system, made once and sent to the device. */
+#include "parts.h"
 #include "state.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ static int64_t reserve(lists *x, int64_t count, size_t size) {
 /* What the parts of a plan take, and where they begin. */
 typedef struct layout {
     int64_t contributed, children, entries, below, full, given;
+    int64_t part, sum_at, sum_ptr, sum_from, forward;
     int64_t front, entry, child, place, rows, perm, pair, matched, ptr, col, from, gather_ptr,
         gather_mirror, gather, diagonal;
 } layout;
@@ -29,7 +31,7 @@ static int64_t rows_below(const mpki_tree_view *t, int32_t s) {
     return t->rptr[s + 1] - t->rptr[s];
 }
 
-static layout count(const mpki_systems_view *view, lists *x) {
+static layout count(const mpki_systems_view *view, const mpki_cuda_parts *parts, lists *x) {
     const mpki_tree_view *t = &view->tree;
     layout y = {.children = t->child_ptr[t->nsuper],
                 .entries = t->scatter_ptr[t->nsuper],
@@ -43,6 +45,11 @@ static layout count(const mpki_systems_view *view, lists *x) {
     y.child = reserve(x, y.children, sizeof(mpki_cuda_systems_child));
     y.place = reserve(x, y.contributed, sizeof(int32_t));
     y.rows = reserve(x, y.below, sizeof(int32_t));
+    y.forward = reserve(x, y.below, sizeof(int32_t));
+    y.part = reserve(x, parts->parts + 1, sizeof(mpki_cuda_systems_part));
+    y.sum_at = reserve(x, t->n, sizeof(int32_t));
+    y.sum_ptr = reserve(x, (int64_t)t->n + 1, sizeof(int32_t));
+    y.sum_from = reserve(x, parts->sums, sizeof(int32_t));
     y.perm = reserve(x, t->n, sizeof(int32_t));
     y.pair = reserve(x, t->n, 1);
     y.matched = view->matched ? reserve(x, t->n, sizeof(double)) : -1;
@@ -61,15 +68,16 @@ static int64_t number(int64_t r, int64_t i, int64_t j) {
     return i + j * (r - 1) - j * (j - 1) / 2;
 }
 
-static void fill_front(const mpki_systems_view *view, const layout *y, const lists *x, int32_t s,
-                       int64_t *child, int64_t *placed) {
+static void fill_front(const mpki_systems_view *view, const mpki_cuda_parts *parts, const layout *y,
+                       const lists *x, int32_t number_of, int64_t *child, int64_t *placed) {
+    const int32_t s = parts->order[number_of];
     const mpki_tree_view *t = &view->tree;
     const int32_t w = t->sptr[s + 1] - t->sptr[s], r = w + (int32_t)rows_below(t, s);
     mpki_cuda_systems_front *front = (void *)(x->p + y->front);
     mpki_cuda_systems_entry *entry = (void *)(x->p + y->entry);
     mpki_cuda_systems_child *children = (void *)(x->p + y->child);
     int32_t *place = (void *)(x->p + y->place);
-    front[s] =
+    front[number_of] =
         (mpki_cuda_systems_front){.first = t->sptr[s],
                                   .w = w,
                                   .r = r,
@@ -79,7 +87,7 @@ static void fill_front(const mpki_systems_view *view, const layout *y, const lis
                                   .children = t->child_ptr[s + 1] - t->child_ptr[s],
                                   .row = (int32_t)t->rptr[s],
                                   .l = view->l[s],
-                                  .c = view->c[s]};
+                                  .c = parts->c[s]};
     for (int64_t k = t->scatter_ptr[s]; k < t->scatter_ptr[s + 1]; k++) {
         const mpki_scatter *e = &t->scatter[k];
         const int32_t row = e->row < 0 ? ~e->row : e->row;
@@ -94,10 +102,50 @@ static void fill_front(const mpki_systems_view *view, const layout *y, const lis
         const int32_t c = t->child[k];
         const int64_t m = rows_below(t, c);
         const int32_t *rel = t->rel + t->rptr[c];
-        children[(*child)++] = (mpki_cuda_systems_child){view->c[c], *placed, m * (m + 1) / 2};
+        children[(*child)++] = (mpki_cuda_systems_child){parts->c[c], *placed, m * (m + 1) / 2};
         for (int64_t j = 0; j < m; j++)
             for (int64_t i = j; i < m; i++) place[(*placed)++] = (int32_t)number(r, rel[i], rel[j]);
     }
+}
+
+/* Rows as a forward solve updates them: sums for those above a part; and who gets these. Returns
+ * how many positions do. */
+static int32_t fill_sums(const mpki_tree_view *t, const mpki_cuda_parts *parts, const layout *y,
+                         const lists *x) {
+    int32_t *forward = (void *)(x->p + y->forward), *at = (void *)(x->p + y->sum_at),
+            *ptr = (void *)(x->p + y->sum_ptr), *from = (void *)(x->p + y->sum_from);
+    int32_t summed = 0, many = 0;
+    for (int64_t k = 0; k < t->rptr[t->nsuper]; k++) forward[k] = t->ridx[k];
+    for (int32_t i = 0; i <= t->n; i++) ptr[i] = 0;
+    for (int32_t k = 0; k < parts->parts; k++) {
+        const mpki_cuda_systems_part *own = &parts->list[k];
+        const int32_t root = parts->order[own->end - 1];
+        const int32_t *above = t->ridx + t->rptr[root];
+        for (int32_t e = 0; e < own->rows; e++) ptr[above[e] + 1]++;
+        for (int32_t q = own->begin; q < own->end; q++) {
+            const int32_t s = parts->order[q];
+            int32_t e = 0; /* both lists are in increasing order */
+            for (int64_t i = t->rptr[s]; i < t->rptr[s + 1]; i++) {
+                if (t->ridx[i] < t->sptr[root + 1]) continue;
+                while (above[e] != t->ridx[i]) e++;
+                forward[i] = ~(own->sums + e);
+            }
+        }
+    }
+    for (int32_t i = 0; i < t->n; i++) ptr[i + 1] += ptr[i];
+    for (int32_t k = 0; k < parts->parts; k++) {
+        const mpki_cuda_systems_part *own = &parts->list[k];
+        const int32_t *above = t->ridx + t->rptr[parts->order[own->end - 1]];
+        for (int32_t e = 0; e < own->rows; e++) from[ptr[above[e]]++] = own->sums + e;
+    }
+    for (int32_t i = 0; i < t->n; i++) { /* ptr[i] is now where those of i end */
+        const int32_t end = ptr[i];
+        if (end == many) continue;
+        at[summed] = i, ptr[summed++] = many;
+        many = end;
+    }
+    ptr[summed] = many;
+    return summed;
 }
 
 /* A in both triangles by rows, columns in increasing order. */
@@ -146,16 +194,27 @@ static void place_home(mpki_many *many, const mpki_systems_view *view) {
 mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
                                        const mpki_systems_view *view) {
     const mpki_tree_view *t = &view->tree;
-    mpki_cuda_systems_plan *plan = &many->plan;
     lists x = {0};
     if (t->nnz > INT32_MAX / 2 || t->rptr[t->nsuper] > INT32_MAX || view->given > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, t->nnz,
                           "a pattern of that size is not for many systems on a GPU");
-    const layout y = count(view, &x);
+    mpki_cuda_parts parts;
+    mpk_status status = mpki_cuda_parts_make(ctx, t, &parts);
+    if (mpk_failed(status)) return status;
+    const layout y = count(view, &parts, &x);
     int64_t child = 0, placed = 0;
     x.p = mpki_calloc(ctx, STAGE, x.bytes, 1);
-    if (!x.p) return mpki_failed(ctx);
-    for (int32_t s = 0; s < t->nsuper; s++) fill_front(view, &y, &x, s, &child, &placed);
+    if (!x.p) {
+        mpki_cuda_parts_free(ctx, &parts);
+        return mpki_failed(ctx);
+    }
+    for (int32_t k = 0; k < t->nsuper; k++) fill_front(view, &parts, &y, &x, k, &child, &placed);
+    mpki_cuda_systems_plan plan = {.parts = parts.parts,
+                                   .sums = parts.sums,
+                                   .summed = fill_sums(t, &parts, &y, &x),
+                                   .contributions = parts.contributions};
+    memcpy(x.p + y.part, parts.list, ((size_t)parts.parts + 1) * sizeof *parts.list);
+    mpki_cuda_parts_free(ctx, &parts);
     fill_rows(t, &y, &x);
     memcpy(x.p + y.rows, t->ridx, (size_t)y.below * sizeof(int32_t));
     memcpy(x.p + y.perm, t->perm, (size_t)t->n * sizeof(int32_t));
@@ -166,7 +225,7 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
         memcpy(x.p + y.gather_mirror, view->gather_mirror, (size_t)t->nnz * sizeof(int32_t));
         memcpy(x.p + y.gather, view->gather, (size_t)y.given * sizeof(int32_t));
     }
-    mpk_status status = mpki_cuda_room_make(ctx, many, &many->lists, x.bytes);
+    status = mpki_cuda_room_make(ctx, many, &many->lists, x.bytes);
     if (!mpk_failed(status))
         status = mpki_cuda_systems_copy(ctx, many, many->lists.p, x.p, x.bytes, true);
     if (!mpk_failed(status)) {
@@ -176,30 +235,34 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     mpki_release(ctx, x.p);
     if (mpk_failed(status)) return status;
     const char *at = many->lists.p;
-    *plan = (mpki_cuda_systems_plan){
-        .n = t->n,
-        .nsuper = t->nsuper,
-        .max_front = t->max_front,
-        .hermitian = t->symmetry == MPK_HERMITIAN && t->scalar >= MPK_C,
-        .nnz = (int32_t)t->nnz,
-        .given = (int32_t)view->given,
-        .front = (const void *)(at + y.front),
-        .entry = (const void *)(at + y.entry),
-        .child = (const void *)(at + y.child),
-        .place = (const void *)(at + y.place),
-        .rows = (const void *)(at + y.rows),
-        .perm = (const void *)(at + y.perm),
-        .pair = (const void *)(at + y.pair),
-        .matched = view->matched ? (const void *)(at + y.matched) : NULL,
-        .ptr = (const void *)(at + y.ptr),
-        .col = (const void *)(at + y.col),
-        .from = (const void *)(at + y.from),
-        .gather_ptr = view->gather ? (const void *)(at + y.gather_ptr) : NULL,
-        .gather_mirror = view->gather ? (const void *)(at + y.gather_mirror) : NULL,
-        .gather = view->gather ? (const void *)(at + y.gather) : NULL,
-        .symmetry_noise = view->symmetry_noise,
-        .diagonal = (const void *)(at + y.diagonal),
-        .contributions = view->contributions};
+    plan.n = t->n;
+    plan.nsuper = t->nsuper;
+    plan.max_front = t->max_front;
+    plan.hermitian = t->symmetry == MPK_HERMITIAN && t->scalar >= MPK_C;
+    plan.nnz = (int32_t)t->nnz;
+    plan.given = (int32_t)view->given;
+    plan.front = (const void *)(at + y.front);
+    plan.entry = (const void *)(at + y.entry);
+    plan.child = (const void *)(at + y.child);
+    plan.place = (const void *)(at + y.place);
+    plan.rows = (const void *)(at + y.rows);
+    plan.perm = (const void *)(at + y.perm);
+    plan.pair = (const void *)(at + y.pair);
+    plan.matched = view->matched ? (const void *)(at + y.matched) : NULL;
+    plan.ptr = (const void *)(at + y.ptr);
+    plan.col = (const void *)(at + y.col);
+    plan.from = (const void *)(at + y.from);
+    plan.gather_ptr = view->gather ? (const void *)(at + y.gather_ptr) : NULL;
+    plan.gather_mirror = view->gather ? (const void *)(at + y.gather_mirror) : NULL;
+    plan.gather = view->gather ? (const void *)(at + y.gather) : NULL;
+    plan.symmetry_noise = view->symmetry_noise;
+    plan.diagonal = (const void *)(at + y.diagonal);
+    plan.forward = (const void *)(at + y.forward);
+    plan.part = (const void *)(at + y.part);
+    plan.sum_at = (const void *)(at + y.sum_at);
+    plan.sum_ptr = (const void *)(at + y.sum_ptr);
+    plan.sum_from = (const void *)(at + y.sum_from);
+    many->plan = plan;
     place_home(many, view);
     return MPK_OK;
 }

@@ -109,6 +109,53 @@ static void test_bits(void **unused) {
         }
 }
 
+/* Trees with parts that warps do alone: the same bits by any number of them, and right. */
+static void test_trees(void **unused) {
+    static const char *const specs[] = {"nlpkkt 4", "optimal-control 9", "lp-kkt 40 90",
+                                        "quasi-definite 6"};
+    static const char *const threads[] = {"32", "64", "128", "256"};
+    (void)unused;
+    for (size_t q = 0; q < sizeof specs / sizeof *specs; q++) {
+        mpk_context *ctx = NULL;
+        mpk_problem *p = NULL;
+        mpk_analysis *an = NULL;
+        mpk_problem_view v;
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT;
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        assert_int_equal(mpk_problem_generate(ctx, specs[q], 1, &p), MPK_OK);
+        assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
+        mpk_problem_view_get(p, &v);
+        const size_t n = (size_t)v.n;
+        double *first = malloc(n * sizeof *first), *x = malloc(n * sizeof *x),
+               *b = malloc(n * sizeof *b), omega = 1;
+        for (size_t i = 0; i < n; i++) b[i] = 1 + (double)(i % 7);
+        o.device = MPK_ON_CUDA;
+        for (int k = 0; k < 4; k++) {
+            setenv("METAPACK_SYSTEMS_THREADS", threads[k], 1);
+            mpk_systems *s = NULL;
+            int32_t tier = 0;
+            const mpk_batch_array ax = strided((void *)(uintptr_t)v.ax, v.nnz, 1),
+                                  vb = strided(b, v.n, v.n), vx = strided(x, v.n, v.n);
+            const mpk_systems_results r = {.omega = &omega, .tier = &tier};
+            assert_int_equal(mpk_systems_create(ctx, an, &o, NULL, 1, &s), MPK_OK);
+            assert_int_equal(mpk_systems_factorize_solve(ctx, s, &ax, 1, &vb, &vx, 0, NULL, &r),
+                             MPK_OK);
+            assert_int_equal(tier, MPK_TIER_TEMPLATE);
+            assert_true(omega <= 1e-14);
+            if (k == 0) memcpy(first, x, n * sizeof *x);
+            assert_memory_equal(first, x, n * sizeof *x);
+            mpk_systems_destroy(&s);
+        }
+        unsetenv("METAPACK_SYSTEMS_THREADS");
+        free(first), free(x), free(b);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&p);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 /* Arrays in the device's memory, by system, by pointers and interleaved; x over b. */
 static void test_memories(void **unused) {
     enum { WIDTH = 4, GROUPS = 3 };
@@ -359,6 +406,7 @@ static void test_memory(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_beside_processor),
                                        cmocka_unit_test(test_bits),
+                                       cmocka_unit_test(test_trees),
                                        cmocka_unit_test(test_memories),
                                        cmocka_unit_test(test_failing),
                                        cmocka_unit_test(test_get),

@@ -17,27 +17,31 @@ static const int CHUNK = 32;
 /** Largest number of threads of a block. */
 static const int MOST = 256;
 
-/** A block at work on one system, whose arrays are in its home; and its own work space. */
+/** A team at work on one system, whose arrays are in its home: a block, or for parts of the tree a
+ *  warp; and the block's work space. */
 template <class T> struct at_work {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan *plan;
-    int t, nt;
+    int t, nt;         /* number of a thread in the team, threads of it */
+    int thread, block; /* in the block, and of it */
     bool hermitian;
     T *ax, *l, *d, *dinv;
     R *scale, *norm;
     /* work space, in global memory: n entries each, w: reals; x: of all sides */
-    T *y, *r, *best, *x, *contribution;
+    T *y, *r, *best, *x, *contribution, *sums;
     R *w;
     /* shared: L and L D of a panel, rows rows apart; D^-1 of it; a front, or NULL; sums */
     T *panel_l, *panel_ld, *pivot, *chunk, *front;
     int rows, front_entries;
+    char *shared; /* of the block, behind red and stamps */
+    int bytes;
     R *red;
     long long *stamp; /* NULL: none; [0]: the last time */
 };
 #ifdef __CUDACC__
 #define MARK(g, k)                                                                                 \
     do {                                                                                           \
-        if ((g).stamp && (g).t == 0) {                                                             \
+        if ((g).stamp && (g).thread == 0) {                                                        \
             const long long now_ = clock64();                                                      \
             (g).stamp[k] += now_ - (g).stamp[0];                                                   \
             (g).stamp[0] = now_;                                                                   \
@@ -75,6 +79,49 @@ template <class F> __device__ inline bool is_finite(cx<F> x) {
     return is_finite(x.x) && is_finite(x.y);
 }
 
+/** All threads of the team meet. */
+template <class T> __device__ inline void meet(const at_work<T> &g) {
+    if (g.nt < g.block)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+/** Bytes of shared memory of a team, beside a front. */
+template <class T> __host__ __device__ inline int64_t team_bytes(int rows) {
+    return (int64_t)sizeof(T) * (2 * PANEL * (rows + 4) + 2 * PANEL + CHUNK);
+}
+/** The same of a warp that is alone, with its fronts. */
+template <class T> __host__ __device__ inline int64_t alone_bytes() {
+    const int rows = MPKI_SYSTEMS_ALONE_ROWS;
+    return team_bytes<T>(rows) + rows * (rows + 1) / 2 * (int64_t)sizeof(T);
+}
+
+/** The team's shared memory, with fronts of so many rows. By each thread for itself; no barrier. */
+template <class T> __device__ inline void lay_out(at_work<T> &g, char *at, int bytes, int rows) {
+    g.rows = rows + 4; /* tiles read behind the last one */
+    g.pivot = (T *)at;
+    g.chunk = g.pivot + 2 * PANEL;
+    g.panel_l = g.chunk + CHUNK;
+    g.panel_ld = g.panel_l + PANEL * g.rows;
+    g.front = g.panel_ld + PANEL * g.rows;
+    g.front_entries = (int)((at + bytes - (char *)g.front) / (int64_t)sizeof(T));
+}
+
+/** Teams of a warp each, for parts of the tree; or the block again. By all threads; a barrier. */
+template <class T> __device__ inline void warps_alone(at_work<T> &g) {
+    __syncthreads();
+    if (g.block == 32) return;
+    const int bytes = (int)alone_bytes<T>();
+    g.t = g.thread % 32, g.nt = 32;
+    lay_out(g, g.shared + g.thread / 32 * bytes, bytes, MPKI_SYSTEMS_ALONE_ROWS);
+}
+template <class T> __device__ inline void together(at_work<T> &g) {
+    __syncthreads();
+    g.t = g.thread, g.nt = g.block;
+    lay_out(g, g.shared, g.bytes, g.plan->max_front);
+}
+
 /** Where row i of column j of a front of r rows is, less i. By each thread for itself; no
  *  barrier. */
 __device__ inline int column(int r, int j) {
@@ -83,6 +130,9 @@ __device__ inline int column(int r, int j) {
 
 struct largest_of {
     template <class V> __device__ V operator()(V a, V b) const { return a < b ? b : a; }
+};
+struct sum_of {
+    template <class V> __device__ V operator()(V a, V b) const { return a + b; }
 };
 struct least_of {
     template <class V> __device__ V operator()(V a, V b) const { return b < a ? b : a; }

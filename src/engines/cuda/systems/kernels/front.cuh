@@ -72,7 +72,7 @@ __device__ void assemble(const at_work<T> &g, const mpki_cuda_systems_front &f,
     const int own = column(f.r, f.w) + f.w, all = f.r * (f.r + 1) / 2;
     for (int e = g.t; e < own; e += g.nt) at.own[e] = make<T>(0);
     for (int e = own + g.t; e < all; e += g.nt) at.rest[e] = make<T>(0);
-    __syncthreads();
+    meet(g);
     for (int k = g.t; k < f.entries; k += g.nt) {
         const mpki_cuda_systems_entry e = p.entry[f.entry + k];
         const T x = g.ax[e.from] * (g.scale[e.i] * g.scale[e.j]);
@@ -85,14 +85,14 @@ __device__ void assemble(const at_work<T> &g, const mpki_cuda_systems_front &f,
         const mpki_cuda_systems_child child = p.child[f.child + k];
         const T *from = g.contribution + child.c;
         const int32_t *place = p.place + child.to;
-        __syncthreads();
+        meet(g);
         for (int64_t e = g.t; e < child.count; e += g.nt) {
             const int to = place[e];
             T *q = to < own ? at.own + to : at.rest + to;
             *q = *q + from[e];
         }
     }
-    __syncthreads();
+    meet(g);
 }
 
 /** Pivots of columns p0 .. p0+nb-1 and the rows of L in their block. By the first warp: lane a has
@@ -284,11 +284,11 @@ __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t
         if (f.pair[p0 + nb - 1] == 1) --nb; /* a pair stays together */
         if (g.t < 32) diagonal_block(g, f, p0, nb, t);
         const int size = f.r - p0 - nb;
-        __syncthreads();
+        meet(g);
         MARK(g, 4);
         if (size == 0) continue;
         rows_below(g, f, p0, nb, t);
-        __syncthreads();
+        meet(g);
         MARK(g, 5);
         const int across = (size + large - 1) / large, half = (size + 1) / 2;
         const bool last = p0 + nb == f.w;
@@ -298,25 +298,45 @@ __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t
             update<2>(g, f, p0, nb, last);
         else
             update<1>(g, f, p0, nb, last);
-        __syncthreads();
+        meet(g);
         MARK(g, 6);
     }
 }
 
-/** All fronts. By all threads; barriers. */
-template <class T, class R> __device__ void factor(const at_work<T> &g, tally<R> &t) {
+/** One front. By all threads of the team; barriers. */
+template <class T, class R> __device__ void factor_front(const at_work<T> &g, int s, tally<R> &t) {
     const mpki_cuda_systems_plan &p = *g.plan;
-    for (int s = 0; s < p.nsuper; ++s) {
-        const mpki_cuda_systems_front f = p.front[s];
-        const int own = column(f.r, f.w) + f.w;
-        const bool inside = f.r * (f.r + 1) / 2 <= g.front_entries;
-        T *l = g.l + f.l, *c = g.contribution + f.c - own;
-        const front_at<T> at = {
-            f.first, f.w, f.r, inside ? g.front : l, inside ? g.front : c, l, c, p.pair + f.first};
-        assemble(g, f, at);
-        MARK(g, 3);
-        eliminate(g, at, t);
+    const mpki_cuda_systems_front f = p.front[s];
+    const int own = column(f.r, f.w) + f.w;
+    const bool inside = f.r * (f.r + 1) / 2 <= g.front_entries;
+    T *l = g.l + f.l, *c = g.contribution + f.c - own;
+    const front_at<T> at = {
+        f.first, f.w, f.r, inside ? g.front : l, inside ? g.front : c, l, c, p.pair + f.first};
+    assemble(g, f, at);
+    MARK(g, 3);
+    eliminate(g, at, t);
+}
+
+/** All fronts: parts by warps, then the others by the block. t becomes the same to all threads. By
+ *  all threads; barriers. */
+template <class T, class R> __device__ void factor(at_work<T> &g, tally<R> &t) {
+    const mpki_cuda_systems_plan &p = *g.plan;
+    for (int phase = 0; phase < 2; ++phase) {
+        const int step = phase ? 1 : g.block / 32, end = p.parts + phase;
+        phase ? together(g) : warps_alone(g);
+        for (int k = phase ? p.parts : g.thread / 32; k < end; k += step) {
+            const mpki_cuda_systems_part part = p.part[k];
+            for (int s = part.begin; s < part.end; ++s) factor_front(g, s, t);
+        }
     }
+    /* pivots are counted by all lanes of a warp alike */
+    const bool counts = g.t % 32 == 0;
+    t.positive = over_block(g, counts ? t.positive : 0, sum_of());
+    t.negative = over_block(g, counts ? t.negative : 0, sum_of());
+    t.pairs = over_block(g, counts ? t.pairs : 0, sum_of());
+    t.most = over_block(g, t.most, largest_of()), t.least = over_block(g, t.least, least_of());
+    t.largest = over_block(g, t.largest, largest_of());
+    t.passed = for_all(g, t.passed && is_finite(t.most));
 }
 
 /** log|det A|, and its sign or phase: the lanes of a warp have positions 32 apart. By the first

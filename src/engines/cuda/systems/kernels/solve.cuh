@@ -12,8 +12,15 @@ __device__ inline int position(const mpki_cuda_systems_plan &p, const mpki_cuda_
                                int i) {
     return i < f.w ? f.first + i : p.rows[f.row + i - f.w];
 }
+/** Where a forward solve has the entry of row i of front f. By each thread for itself; no
+ *  barrier. */
+template <class T>
+__device__ inline T *updated(const at_work<T> &g, const mpki_cuda_systems_front &f, int i) {
+    const int k = i < f.w ? f.first + i : g.plan->forward[f.row + i - f.w];
+    return k < 0 ? g.sums + ~k : g.y + k;
+}
 
-/** y := L^-1 y of columns k0 .. k0+kw-1. By all threads; barriers, one at the end. */
+/** y := L^-1 y of columns k0 .. k0+kw-1. By all threads of the team; barriers, one at the end. */
 template <class T>
 __device__ void forward(const at_work<T> &g, const mpki_cuda_systems_front &f, int k0, int kw) {
     const T *l = g.l + f.l;
@@ -27,18 +34,18 @@ __device__ void forward(const at_work<T> &g, const mpki_cuda_systems_front &f, i
         }
         if (a < kw) g.y[f.first + k0 + a] = x, g.chunk[a] = x;
     }
-    __syncthreads();
+    meet(g);
     for (int i = k0 + kw + g.t; i < f.r; i += g.nt) {
-        T *to = g.y + position(*g.plan, f, i), x = *to;
+        T *to = updated(g, f, i), x = *to;
 #pragma unroll 4
         for (int c = 0; c < kw; ++c) nfma(x, l[column(f.r, k0 + c) + i], g.chunk[c]);
         *to = x;
     }
-    __syncthreads();
+    meet(g);
 }
 
 /** y := L^-H y (L^-T) of columns k0 .. k0+kw-1: sums over the rows below, each by the lanes of a
- *  warp, then the triangle. By all threads; barriers, one at the end. */
+ *  warp, then the triangle. By all threads of the team; barriers, one at the end. */
 template <class T>
 __device__ void backward(const at_work<T> &g, const mpki_cuda_systems_front &f, int k0, int kw) {
     const T *l = g.l + f.l;
@@ -58,7 +65,7 @@ __device__ void backward(const at_work<T> &g, const mpki_cuda_systems_front &f, 
         const int c = first + lane / 4;
         if (lane % 4 == 0 && c < kw) g.chunk[c] = sum[0];
     }
-    __syncthreads();
+    meet(g);
     if (g.t < 32) {
         const int a = g.t;
         const T *own = l + column(f.r, k0 + (a < kw ? a : 0)) + k0;
@@ -70,23 +77,37 @@ __device__ void backward(const at_work<T> &g, const mpki_cuda_systems_front &f, 
         }
         if (a < kw) g.y[f.first + k0 + a] = x;
     }
-    __syncthreads();
+    meet(g);
 }
 
 /** x := A^-1 x, problem order. By all threads; barriers, one at the beginning and one at the
  *  end. */
-template <class T> __device__ void solve(const at_work<T> &g, T *x) {
+template <class T> __device__ void solve(at_work<T> &g, T *x) {
     const mpki_cuda_systems_plan &p = *g.plan;
     __syncthreads();
     for (int k = g.t; k < p.n; k += g.nt) {
         const int i = p.perm[k];
         g.y[k] = x[i] * g.scale[i];
     }
-    __syncthreads();
+    for (int k = g.t; k < p.sums; k += g.nt) g.sums[k] = make<T>(0);
     MARK(g, 7);
-    for (int s = 0; s < p.nsuper; ++s) {
-        const mpki_cuda_systems_front f = p.front[s];
-        for (int k = 0; k < f.w; k += CHUNK) forward(g, f, k, f.w - k < CHUNK ? f.w - k : CHUNK);
+    for (int phase = 0; phase < 2; ++phase) {
+        const int step = phase ? 1 : g.block / 32, end = p.parts + phase;
+        phase ? together(g) : warps_alone(g);
+        for (int k = g.t; phase && k < p.summed; k += g.nt) {
+            T *to = g.y + p.sum_at[k], sum = *to;
+            for (int e = p.sum_ptr[k]; e < p.sum_ptr[k + 1]; ++e) sum = sum + g.sums[p.sum_from[e]];
+            *to = sum;
+        }
+        if (phase) __syncthreads();
+        for (int k = phase ? p.parts : g.thread / 32; k < end; k += step) {
+            const mpki_cuda_systems_part part = p.part[k];
+            for (int s = part.begin; s < part.end; ++s) {
+                const mpki_cuda_systems_front f = p.front[s];
+                for (int c = 0; c < f.w; c += CHUNK)
+                    forward(g, f, c, f.w - c < CHUNK ? f.w - c : CHUNK);
+            }
+        }
     }
     MARK(g, 8);
     for (int k = g.t; k < p.n; k += g.nt) {
@@ -102,11 +123,19 @@ template <class T> __device__ void solve(const at_work<T> &g, T *x) {
         }
     }
     __syncthreads();
-    for (int s = p.nsuper - 1; s >= 0; --s) {
-        const mpki_cuda_systems_front f = p.front[s];
-        for (int k = (f.w - 1) / CHUNK * CHUNK; k >= 0; k -= CHUNK)
-            backward(g, f, k, f.w - k < CHUNK ? f.w - k : CHUNK);
+    for (int phase = 1; phase >= 0; --phase) {
+        const int step = phase ? 1 : g.block / 32, end = p.parts + phase;
+        if (!phase) warps_alone(g);
+        for (int k = phase ? p.parts : g.thread / 32; k < end; k += step) {
+            const mpki_cuda_systems_part part = p.part[k];
+            for (int s = part.end - 1; s >= part.begin; --s) {
+                const mpki_cuda_systems_front f = p.front[s];
+                for (int c = (f.w - 1) / CHUNK * CHUNK; c >= 0; c -= CHUNK)
+                    backward(g, f, c, f.w - c < CHUNK ? f.w - c : CHUNK);
+            }
+        }
     }
+    together(g);
     MARK(g, 9);
     for (int k = g.t; k < p.n; k += g.nt) {
         const int i = p.perm[k];

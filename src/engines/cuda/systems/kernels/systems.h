@@ -12,6 +12,9 @@
 extern "C" {
 #endif
 
+/** Rows of a front that a warp does alone. */
+#define MPKI_SYSTEMS_ALONE_ROWS 32
+
 /** What a system has in its home, in entries from there on; scales and norms are reals. */
 typedef struct mpki_cuda_systems_home {
     int64_t values, l, d, dinv, scale, norm; /* bytes from its beginning */
@@ -30,6 +33,13 @@ typedef struct mpki_cuda_systems_child {
     int64_t count;
 } mpki_cuda_systems_child;
 
+/** A subtree that a warp does alone, while others do other ones; its updates of rows above it come
+ *  into sums of its own, which the whole block adds afterwards. */
+typedef struct mpki_cuda_systems_part {
+    int32_t begin, end; /* fronts */
+    int32_t sums, rows; /* where they begin; how many */
+} mpki_cuda_systems_part;
+
 typedef struct mpki_cuda_systems_front {
     int32_t first, w, r; /* position of its first column, columns, rows */
     int32_t entry, entries;
@@ -41,12 +51,18 @@ typedef struct mpki_cuda_systems_front {
 /** How all systems are done; lists lie on the device. */
 typedef struct mpki_cuda_systems_plan {
     int32_t n, nsuper, max_front, hermitian;
-    int32_t nnz, given; /* stored values; values that the caller has */
-    const mpki_cuda_systems_front *front;
+    int32_t nnz, given;                   /* stored values; values that the caller has */
+    const mpki_cuda_systems_front *front; /* by parts, then the others, children before parents */
+    const mpki_cuda_systems_part *part;   /* parts + 1; the last: the other fronts, without sums */
+    int32_t parts, sums;
+    /* position sum_at[k] gets the sums of numbers sum_from[sum_ptr[k]] .. sum_ptr[k+1] - 1 */
+    int32_t summed;
+    const int32_t *sum_at, *sum_ptr, *sum_from;
     const mpki_cuda_systems_entry *entry;
     const mpki_cuda_systems_child *child;
     const int32_t *place;    /* of contributions */
     const int32_t *rows;     /* positions */
+    const int32_t *forward;  /* the same, but ~number of a sum for rows above a part */
     const int32_t *perm;     /* n */
     const signed char *pair; /* n, by position: 1, 2: first, second of a 2x2 pivot; 0: 1x1 */
     const double *matched;   /* n, or NULL */

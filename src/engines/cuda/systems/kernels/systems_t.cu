@@ -8,19 +8,12 @@
 using namespace mpki;
 using namespace mpki::systems;
 
-/** Entries of a panel's rows: tiles read behind the last one. */
-static __host__ __device__ int panel_rows(int max_front) {
-    return max_front + 4;
-}
-/** Bytes of shared memory beside a front. */
-static int64_t shared_least(int max_front) {
-    return (int64_t)sizeof(T) * (2 * PANEL * panel_rows(max_front) + 2 * PANEL + CHUNK) +
-           48 * (int64_t)sizeof(double);
-}
+/** Bytes of shared memory that come before the teams'. */
+enum { HEADER = 48 * sizeof(double) };
 
 /** Factorize: values, scaling, pivots, and what came of them. By all threads; barriers. */
-static __device__ bool factorize(const at_work<T> &g, const mpki_cuda_systems_job &job,
-                                 int64_t slot, mpki_cuda_systems_found *found) {
+static __device__ bool factorize(at_work<T> &g, const mpki_cuda_systems_job &job, int64_t slot,
+                                 mpki_cuda_systems_found *found) {
     const int flags = take_values(g, strand_of<T>(job.ax, slot, 0));
     MARK(g, 1);
     R norm_inf = 0;
@@ -31,18 +24,10 @@ static __device__ bool factorize(const at_work<T> &g, const mpki_cuda_systems_jo
         good = find_scale(g, &norm_inf);
         MARK(g, 2);
         factor(g, t);
-        const R largest = over_block(g, t.largest, largest_of());
-        good = for_all(g, t.passed) && good;
         if (g.t < 32) log_determinant(g, logdet);
         const double growth = t.most > 1 ? (double)t.most : 1;
-        if (g.t == 0) {
-            const bool passed = good && (double)largest <= job.bound &&
-                                (double)t.least > job.noise * growth && is_finite(t.most);
-            g.red[0] = passed ? (R)1 : (R)0;
-        }
-        __syncthreads();
-        good = g.red[0] != 0;
-        __syncthreads();
+        good = good && t.passed && (double)t.largest <= job.bound &&
+               (double)t.least > job.noise * growth;
     }
     if (g.t == 0) {
         found->flags = flags | (good ? MPKI_FOUND_GOOD : 0);
@@ -56,8 +41,8 @@ static __device__ bool factorize(const at_work<T> &g, const mpki_cuda_systems_jo
 }
 
 /** Steps of refinement of a column, as mpki_refine() takes them. By all threads; barriers. */
-static __device__ quality<R> refine(const at_work<T> &g, const mpki_cuda_systems_job &job,
-                                    strand<T> b, T *x, int *steps) {
+static __device__ quality<R> refine(at_work<T> &g, const mpki_cuda_systems_job &job, strand<T> b,
+                                    T *x, int *steps) {
     quality<R> q = measure(g, x, b);
     bool on = q.known && !((double)q.omega <= job.accuracy) && job.refine > 0;
     *steps = 0;
@@ -83,8 +68,8 @@ static __device__ quality<R> refine(const at_work<T> &g, const mpki_cuda_systems
 }
 
 /** Columns of a system. By all threads; barriers. */
-static __device__ void solve_all(const at_work<T> &g, const mpki_cuda_systems_job &job,
-                                 int64_t slot, mpki_cuda_systems_found *found) {
+static __device__ void solve_all(at_work<T> &g, const mpki_cuda_systems_job &job, int64_t slot,
+                                 mpki_cuda_systems_found *found) {
     const int n = g.plan->n;
     double omega = 0, normwise = 0;
     bool finite = true, doubt = false;
@@ -131,8 +116,7 @@ static __device__ void solve_all(const at_work<T> &g, const mpki_cuda_systems_jo
 }
 
 /** Column 0 of x := A^-1 (-A b). By all threads; barriers. */
-static __device__ void contract(const at_work<T> &g, const mpki_cuda_systems_job &job,
-                                int64_t slot) {
+static __device__ void contract(at_work<T> &g, const mpki_cuda_systems_job &job, int64_t slot) {
     const strand<T> z = strand_of<T>(job.b, slot, 0), to = strand_of<T>(job.x, slot, 0);
     for (int i = g.t; i < g.plan->n; i += g.nt) g.x[i] = z[i];
     __syncthreads();
@@ -152,19 +136,16 @@ static __global__ void __launch_bounds__(MOST, 2)
     g.plan = &p;
     g.t = (int)threadIdx.x, g.nt = (int)blockDim.x;
     g.hermitian = p.hermitian != 0;
-    g.rows = panel_rows(p.max_front);
+    g.thread = g.t, g.block = g.nt;
     g.red = (R *)smem;
-    g.pivot = (T *)(smem + 48 * sizeof(double));
     g.stamp = job.stamps ? (long long *)(smem + 32 * sizeof(double)) : NULL;
-    g.chunk = g.pivot + 2 * PANEL;
-    g.panel_l = g.chunk + CHUNK;
-    g.panel_ld = g.panel_l + PANEL * g.rows;
-    g.front = g.panel_ld + PANEL * g.rows;
-    g.front_entries = (int)((smem + job.shared - (char *)g.front) / (int64_t)sizeof(T));
+    g.shared = smem + HEADER, g.bytes = job.shared - HEADER;
+    together(g);
     g.y = (T *)((char *)job.work + blockIdx.x * job.block_bytes);
     g.r = g.y + n, g.best = g.r + n, g.x = g.best + n;
     g.contribution = g.x + n * (job.nrhs > 1 ? job.nrhs : 1);
-    g.w = (R *)(g.contribution + p.contributions);
+    g.sums = g.contribution + p.contributions;
+    g.w = (R *)(g.sums + p.sums);
     for (int k = (int)blockIdx.x; k < job.count; k += (int)gridDim.x) {
         const mpki_cuda_systems_item item = job.item[k];
         char *home = (char *)item.home;
@@ -194,7 +175,8 @@ static __global__ void __launch_bounds__(MOST, 2)
 
 static int64_t block_bytes(const mpki_cuda_systems_plan *p, int32_t nrhs) {
     const int64_t bytes =
-        ((3 + (nrhs > 1 ? nrhs : 1)) * (int64_t)p->n + p->contributions) * (int64_t)sizeof(T) +
+        ((3 + (nrhs > 1 ? nrhs : 1)) * (int64_t)p->n + p->contributions + p->sums) *
+            (int64_t)sizeof(T) +
         (int64_t)p->n * (int64_t)sizeof(R);
     return (bytes + 255) & ~(int64_t)255;
 }
@@ -217,7 +199,7 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
                  mpki_cuda_systems_shape *out) {
     const int sms = cuda->sms > 0 ? cuda->sms : 3;
     const int64_t most = (cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10) - 1024;
-    const int64_t least = shared_least(p->max_front);
+    const int64_t least = HEADER + team_bytes<T>(p->max_front);
     const int64_t whole = (int64_t)p->max_front * (p->max_front + 1) / 2 * (int64_t)sizeof(T);
     if (least > most)
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
@@ -236,7 +218,10 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
     if (front > most - least) front = most - least;
     int blocks = 0;
     out->threads = threads;
-    out->shared = (int32_t)((least + front + 15) & ~(int64_t)15);
+    const int64_t apart = HEADER + alone_bytes<T>() * (threads / 32);
+    const int64_t shared = threads > 32 && apart > least + front ? apart : least + front;
+    if (shared > most) return refuse(cuda, MPK_ERR_UNSUPPORTED, "no block of threads fits");
+    out->shared = (int32_t)((shared + 15) & ~(int64_t)15);
     MPKI_PASS(blocks_of(cuda, threads, out->shared, &blocks));
     if (blocks < 1) return refuse(cuda, MPK_ERR_UNSUPPORTED, "no block of threads fits");
     const int64_t all = (int64_t)blocks * sms;
