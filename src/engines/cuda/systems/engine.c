@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The device's engine for many systems (engines/interface/systems.h): memory, arrays of the host on
+/* The device's engine for many systems (engines/interface/systems.h): homes, arrays of the host on
  * their way, one launch for a call. */
 #include "state.h"
 
@@ -9,38 +9,15 @@
 
 static const char STAGE[] = "systems";
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void give_back(const mpki_many *many, void *p) {
-    many->device->table->release(many->device->cuda, p);
-}
-
-mpk_status mpki_cuda_room_make(mpk_context *ctx, mpki_many *many, mpki_cuda_room *room,
-                               int64_t bytes) {
-    const mpki_device *d = many->device;
-    if (room->p && room->bytes >= bytes) return MPK_OK;
-    give_back(many, room->p);
-    *room = (mpki_cuda_room){0};
-    const int status = d->table->alloc(d->cuda, bytes > 0 ? bytes : 1, &room->p);
-    if (mpk_failed(status)) return room->p = NULL, mpki_cuda_status(ctx, STAGE, status);
-    room->bytes = bytes;
-    return MPK_OK;
-}
-
-mpk_status mpki_cuda_systems_copy(mpk_context *ctx, const mpki_many *many, void *to,
-                                  const void *from, int64_t bytes, bool to_device) {
-    const mpki_device *d = many->device;
-    int status = d->table->systems->copy(d->cuda, to, from, bytes, to_device);
-    if (!mpk_failed(status) && !to_device) status = d->table->systems->wait(d->cuda);
-    return mpki_cuda_status(ctx, STAGE, status);
-}
+/* ---- homes ----------------------------------------------------------------------------------- */
 
 static void many_free(mpk_context *ctx, mpki_many *many) {
     if (!many) return;
     mpki_cuda_room *const rooms[] = {&many->lists, &many->work, &many->items, &many->found,
                                      &many->ax,    &many->b,    &many->x};
-    for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) give_back(many, rooms[k]->p);
-    for (int64_t k = 0; k < many->slabs; k++) give_back(many, many->slab[k].p);
+    for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) mpki_cuda_room_free(many, rooms[k]);
+    for (int64_t k = 0; k < many->slabs; k++)
+        many->device->table->release(many->device->cuda, many->slab[k].p);
     mpki_release(ctx, many->slab);
     mpki_release(ctx, many);
 }

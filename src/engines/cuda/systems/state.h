@@ -35,6 +35,7 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
 /** At least so many bytes; what was there is lost if it grows. MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_cuda_room_make(mpk_context *ctx, mpki_many *many, mpki_cuda_room *room,
                                int64_t bytes);
+void mpki_cuda_room_free(const mpki_many *many, mpki_cuda_room *room);
 /** Bytes between host and device, in order; from the device they are there on return. */
 mpk_status mpki_cuda_systems_copy(mpk_context *ctx, const mpki_many *many, void *to,
                                   const void *from, int64_t bytes, bool to_device);
