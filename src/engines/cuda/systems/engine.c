@@ -300,8 +300,9 @@ static mpk_status move(mpk_context *ctx, mpk_scalar scalar, const mpk_batch_arra
     for (int64_t j = 0; !mpk_failed(status) && j < cols; j++) {
         char *there = p + j * a->ld * step * size, *here = (char *)host + j * rows * size;
         const int64_t width = step == 1 ? rows * size : size, count = step == 1 ? 1 : rows;
-        status = to_device ? copy(ctx, there, step * size, here, size, width, count, true)
-                           : copy(ctx, here, size, there, step * size, width, count, false);
+        const int64_t pitch = step == 1 ? width : step * size; /* never less than a column */
+        status = to_device ? copy(ctx, there, pitch, here, width, width, count, true)
+                           : copy(ctx, here, width, there, pitch, width, count, false);
     }
     return status;
 }

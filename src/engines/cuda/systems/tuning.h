@@ -8,7 +8,10 @@
 #define MPKI_SYSTEMS_MIDDLE_ROWS 160
 /** Systems for each multiprocessor up to which a block has two warps for one. */
 #define MPKI_SYSTEMS_FEW 4
-/** Bytes of shared memory for a front, for each warp of a block. */
-#define MPKI_SYSTEMS_FRONT_BYTES (13 << 10)
+/** Bytes of shared memory for a front, at least: what does not fit is where its L lies, which is as
+ *  fast, and more blocks are at work. */
+#define MPKI_SYSTEMS_FRONT_BYTES (6 << 10)
+/** Rows behind a panel from which warps update 64 at a time. */
+#define MPKI_SYSTEMS_WARP_UPDATE 48
 
 #endif

@@ -130,6 +130,7 @@ static void release_memory(mpki_cuda *, void *p) {
 static int copy(mpki_cuda *cuda, void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
                 int64_t width, int64_t columns, int to_device, void *) {
     if (width <= 0 || columns <= 0) return MPK_OK;
+    if (to_pitch < width || from_pitch < width) return MPK_ERR_DEVICE; // as cudaMemcpy2DAsync
     if (!is_device(cuda, to_device ? to : from) || is_device(cuda, to_device ? from : to))
         wrong("a copy between other places than it says");
     for (int64_t c = 0; c < columns; ++c)

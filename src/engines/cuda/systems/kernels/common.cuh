@@ -5,6 +5,7 @@
  *  block has: an entry is one thread's, or a warp's in an order that 32 lanes always have. */
 #include "engines/cuda/module/scalar.cuh"
 #include "engines/cuda/module/shared_memory.cuh"
+#include "engines/cuda/systems/tuning.h"
 #include "systems.h"
 
 namespace mpki {
@@ -89,7 +90,7 @@ template <class T> __device__ inline void meet(const at_work<T> &g) {
 
 /** Bytes of shared memory of a team, beside a front. */
 template <class T> __host__ __device__ inline int64_t team_bytes(int rows) {
-    return (int64_t)sizeof(T) * (2 * PANEL * (rows + 4) + 2 * PANEL + CHUNK);
+    return (int64_t)sizeof(T) * (2 * PANEL * (rows + 8) + 2 * PANEL + CHUNK);
 }
 /** The same of a warp that is alone, with its fronts. */
 template <class T> __host__ __device__ inline int64_t alone_bytes() {
@@ -99,7 +100,7 @@ template <class T> __host__ __device__ inline int64_t alone_bytes() {
 
 /** The team's shared memory, with fronts of so many rows. By each thread for itself; no barrier. */
 template <class T> __device__ inline void lay_out(at_work<T> &g, char *at, int bytes, int rows) {
-    g.rows = rows + 4; /* tiles read behind the last one */
+    g.rows = rows + 8; /* tiles read behind the last one */
     g.pivot = (T *)at;
     g.chunk = g.pivot + 2 * PANEL;
     g.panel_l = g.chunk + CHUNK;
@@ -120,6 +121,30 @@ template <class T> __device__ inline void together(at_work<T> &g) {
     __syncthreads();
     g.t = g.thread, g.nt = g.block;
     lay_out(g, g.shared, g.bytes, g.plan->max_front);
+}
+
+/** The power of two p with 1 <= p x < 2, for x well inside the range. By each thread for itself; no
+ *  barrier. */
+__device__ inline float power_below(float x) {
+    return __uint_as_float(0x7f000000u - (__float_as_uint(x) & 0x7f800000u));
+}
+__device__ inline double power_below(double x) {
+    return __hiloint2double(0x7fe00000 - (__double2hiint(x) & 0x7ff00000), 0);
+}
+
+/** Asks for the line of the L1 cache at p, and goes on. By each thread for itself; no barrier. */
+__device__ inline void ask_for(const void *p) {
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(p));
+#else
+    (void)p;
+#endif
+}
+/** The same for all lines of some bytes. By all threads of the team; no barrier. */
+template <class T>
+__device__ inline void ask_for_all(const at_work<T> &g, const void *p, int64_t bytes) {
+    for (int64_t k = (int64_t)g.t * 128; k < bytes; k += (int64_t)g.nt * 128)
+        ask_for((const char *)p + k);
 }
 
 /** Where row i of column j of a front of r rows is, less i. By each thread for itself; no

@@ -43,10 +43,10 @@ __device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T
                               tally<R> &t) {
     if (hermitian) a = make<T>((double)re(a)), c = make<T>((double)re(c));
     const R sa = modulus(a), sb = modulus(b), sc = modulus(c);
-    const R top = sa > sb ? sa : sb, most = top > sc ? top : sc, by = 1 / most;
-    const T p1 = a * by * c, p2 = b * by * cj(hermitian, b), det = p1 - p2; /* / most */
+    const R top = sa > sb ? sa : sb, most = top > sc ? top : sc, by = power_below(most);
+    const T p1 = a * by * c, p2 = b * by * cj(hermitian, b), det = p1 - p2; /* times by */
     const R size = modulus(det);
-    t.passed = t.passed && (double)most > t.small && (double)size > t.small &&
+    t.passed = t.passed && (double)most > t.small && (double)size > t.small * (double)(most * by) &&
                size >= modulus(p1) / 2 && size >= modulus(p2) / 2 && is_finite(size);
     const R ma = most_part(a), mb = most_part(b), mc = most_part(c);
     t.most = ma > t.most ? ma : t.most;
@@ -54,9 +54,12 @@ __device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T
     t.most = mc > t.most ? mc : t.most;
     const T whole = inverse(det) * by;
     i11 = c * whole, i22 = a * whole, i21 = -(b * whole);
-    /* eigenvalues: the larger one from the trace and the radius, the other from the determinant */
-    const R mean = (re(a) + re(c)) / 2, half = (re(a) - re(c)) / 2;
-    const R large = most_part(mean) + sqrt(half * half + sb * sb), little = size * most / large;
+    /* eigenvalues: the larger one from the trace and the radius, the other from the determinant; in
+     * single precision, for they are compared with bounds alone */
+    const R mean = (re(a) + re(c)) / 2;
+    const float half = (float)((re(a) - re(c)) * by) / 2, side = (float)(sb * by);
+    const float large = (float)(most_part(mean) * by) + sqrtf(half * half + side * side);
+    const R little = size * (R)(1 / large);
     t.least = little < t.least ? little : t.least;
     const int both = re(det) > 0, one = re(det) < 0;
     t.positive += one + (mean > 0 ? 2 * both : 0);
@@ -99,7 +102,7 @@ __device__ void assemble(const at_work<T> &g, const mpki_cuda_systems_front &f,
  *  row a. No barrier at the end. */
 template <class T, class R>
 __device__ void diagonal_block(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
-                               tally<R> &t) {
+                               unsigned kinds, tally<R> &t) {
     const int a = g.t, rows = g.rows;
     T x[PANEL];
 #pragma unroll
@@ -108,7 +111,7 @@ __device__ void diagonal_block(const at_work<T> &g, const front_at<T> &f, int p0
 #pragma unroll
     for (int c = 0; c < PANEL; ++c) {
         if (c >= nb) break;
-        const int k = f.first + p0 + c, kind = f.pair[p0 + c];
+        const int k = f.first + p0 + c, kind = kinds >> 2 * c & 3;
         T *l = f.l + column(f.r, p0 + c) + p0;
         if (kind == 2) continue;
         T d = shfl(x[c], c);
@@ -175,7 +178,8 @@ __device__ void diagonal_block(const at_work<T> &g, const front_at<T> &f, int p0
 
 /** Rows below of L, a thread each. No barrier. */
 template <class T, class R>
-__device__ void rows_below(const at_work<T> &g, const front_at<T> &f, int p0, int nb, tally<R> &t) {
+__device__ void rows_below(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
+                           unsigned kinds, tally<R> &t) {
     const int rows = g.rows;
     for (int i = p0 + nb + g.t; i < f.r; i += g.nt) {
         T x[PANEL];
@@ -184,7 +188,7 @@ __device__ void rows_below(const at_work<T> &g, const front_at<T> &f, int p0, in
 #pragma unroll
         for (int c = 0; c < PANEL; ++c) {
             if (c >= nb) break;
-            const int kind = f.pair[p0 + c];
+            const int kind = kinds >> 2 * c & 3;
             if (kind == 2) continue;
             const T *ld = g.panel_ld + c * rows;
             T *to_l = g.panel_l + c * rows + i - p0, *to_ld = g.panel_ld + c * rows + i - p0;
@@ -275,25 +279,68 @@ __device__ void update(const at_work<T> &g, const front_at<T> &f, int p0, int nb
     }
 }
 
+/** The same for large fronts: a warp has 64 rows of 8 columns (complex: 4), each lane two of them, so
+ *  that lanes are at rows that follow each other. No barrier. */
+template <class T>
+__device__ void update_by_warps(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
+                                bool last) {
+    const int C = scalar_of<T>::complex ? 4 : 8, ROWS = 64;
+    const int lane = g.t % 32, warp = g.t / 32, warps = g.nt / 32, rows = g.rows;
+    int number = 0;
+    for (int j0 = p0 + nb; j0 < f.r; j0 += C)
+        for (int first = j0; first < f.r; first += ROWS) {
+            if (number++ % warps != warp) continue;
+            const int i0 = first + lane, i1 = i0 + 32;
+            T x[2][C];
+#pragma unroll
+            for (int b = 0; b < C; ++b) {
+                const int j = j0 + b;
+                const T *from = (j < f.w ? f.own : f.rest) + column(f.r, j);
+                x[0][b] = j < f.r && i0 < f.r && i0 >= j ? from[i0] : make<T>(0);
+                x[1][b] = j < f.r && i1 < f.r && i1 >= j ? from[i1] : make<T>(0);
+            }
+            const T *l = g.panel_l - p0, *ld = g.panel_ld - p0;
+            for (int c = 0; c < nb; ++c, l += rows, ld += rows) {
+                const T u0 = l[i0 < f.r ? i0 : f.r - 1], u1 = l[i1 < f.r ? i1 : f.r - 1];
+#pragma unroll
+                for (int b = 0; b < C; ++b) {
+                    const T v = ld[j0 + b]; /* rows has room behind r */
+                    nfma(x[0][b], u0, v);
+                    nfma(x[1][b], u1, v);
+                }
+            }
+#pragma unroll
+            for (int b = 0; b < C; ++b) {
+                const int j = j0 + b;
+                T *to = (last ? f.c : j < f.w ? f.own : f.rest) + column(f.r, j);
+                if (j < f.r && i0 < f.r && i0 >= j) to[i0] = x[0][b];
+                if (j < f.r && i1 < f.r && i1 >= j) to[i1] = x[1][b];
+            }
+        }
+}
+
 /** L, D and D^-1 of one front. By all threads; barriers, one at the end. */
 template <class T, class R>
 __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t) {
-    const int large = scalar_of<T>::complex ? 2 : 4;
     for (int p0 = 0, nb; p0 < f.w; p0 += nb) {
+        unsigned kinds = 0; /* of the pivots, two bits each */
         nb = f.w - p0 < PANEL ? f.w - p0 : PANEL;
-        if (f.pair[p0 + nb - 1] == 1) --nb; /* a pair stays together */
-        if (g.t < 32) diagonal_block(g, f, p0, nb, t);
+#pragma unroll
+        for (int c = 0; c < PANEL; ++c)
+            if (c < nb) kinds |= (unsigned)f.pair[p0 + c] << 2 * c;
+        if ((kinds >> 2 * (nb - 1) & 3) == 1) --nb; /* a pair stays together */
+        if (g.t < 32) diagonal_block(g, f, p0, nb, kinds, t);
         const int size = f.r - p0 - nb;
         meet(g);
         MARK(g, 4);
         if (size == 0) continue;
-        rows_below(g, f, p0, nb, t);
+        rows_below(g, f, p0, nb, kinds, t);
         meet(g);
         MARK(g, 5);
-        const int across = (size + large - 1) / large, half = (size + 1) / 2;
+        const int half = (size + 1) / 2;
         const bool last = p0 + nb == f.w;
-        if (across * (across + 1) / 2 >= g.nt)
-            update<large>(g, f, p0, nb, last);
+        if (size >= MPKI_SYSTEMS_WARP_UPDATE)
+            update_by_warps(g, f, p0, nb, last);
         else if (half * (half + 1) / 2 >= g.nt)
             update<2>(g, f, p0, nb, last);
         else
@@ -309,6 +356,16 @@ template <class T, class R> __device__ void factor_front(const at_work<T> &g, in
     const mpki_cuda_systems_front f = p.front[s];
     const int own = column(f.r, f.w) + f.w;
     const bool inside = f.r * (f.r + 1) / 2 <= g.front_entries;
+    if (s + 1 < p.nsuper) { /* what the next front is made from */
+        const mpki_cuda_systems_front &next = p.front[s + 1];
+        ask_for_all(g, &p.front[s + 2 < p.nsuper ? s + 2 : s + 1], sizeof next);
+        ask_for_all(g, p.entry + next.entry, next.entries * (int64_t)sizeof *p.entry);
+        ask_for_all(g, p.child + next.child, next.children * (int64_t)sizeof *p.child);
+        if (next.children) {
+            const mpki_cuda_systems_child &child = p.child[next.child];
+            ask_for_all(g, p.place + child.to, child.count * (int64_t)sizeof *p.place);
+        }
+    }
     T *l = g.l + f.l, *c = g.contribution + f.c - own;
     const front_at<T> at = {
         f.first, f.w, f.r, inside ? g.front : l, inside ? g.front : c, l, c, p.pair + f.first};

@@ -80,6 +80,17 @@ __device__ void backward(const at_work<T> &g, const mpki_cuda_systems_front &f, 
     meet(g);
 }
 
+/** L and rows of front s, and what front `after` is, on their way to the cache. By all threads of the
+ *  team; no barrier. */
+template <class T> __device__ inline void ask_for_next(const at_work<T> &g, int s, int after) {
+    const mpki_cuda_systems_front &next = g.plan->front[s];
+    const int m = next.r - next.w;
+    ask_for_all(g, &g.plan->front[after], sizeof next);
+    ask_for_all(g, g.l + next.l, (column(next.r, next.w) + next.w) * (int64_t)sizeof(T));
+    ask_for_all(g, g.plan->rows + next.row, m * (int64_t)sizeof(int32_t));
+    ask_for_all(g, g.plan->forward + next.row, m * (int64_t)sizeof(int32_t));
+}
+
 /** x := A^-1 x, problem order. By all threads; barriers, one at the beginning and one at the
  *  end. */
 template <class T> __device__ void solve(at_work<T> &g, T *x) {
@@ -104,6 +115,7 @@ template <class T> __device__ void solve(at_work<T> &g, T *x) {
             const mpki_cuda_systems_part part = p.part[k];
             for (int s = part.begin; s < part.end; ++s) {
                 const mpki_cuda_systems_front f = p.front[s];
+                if (s + 1 < part.end) ask_for_next(g, s + 1, s + 2 < part.end ? s + 2 : s + 1);
                 for (int c = 0; c < f.w; c += CHUNK)
                     forward(g, f, c, f.w - c < CHUNK ? f.w - c : CHUNK);
             }
@@ -130,6 +142,7 @@ template <class T> __device__ void solve(at_work<T> &g, T *x) {
             const mpki_cuda_systems_part part = p.part[k];
             for (int s = part.end - 1; s >= part.begin; --s) {
                 const mpki_cuda_systems_front f = p.front[s];
+                if (s > part.begin) ask_for_next(g, s - 1, s - 1 > part.begin ? s - 2 : s - 1);
                 for (int c = (f.w - 1) / CHUNK * CHUNK; c >= 0; c -= CHUNK)
                     backward(g, f, c, f.w - c < CHUNK ? f.w - c : CHUNK);
             }

@@ -208,10 +208,13 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
     int threads = p->max_front <= MPKI_SYSTEMS_WARP_ROWS     ? 32
                   : p->max_front <= MPKI_SYSTEMS_MIDDLE_ROWS ? 128
                                                              : 256;
-    if (threads == 32 && count <= (int64_t)sms * MPKI_SYSTEMS_FEW) threads = 64;
+    if (count <= sms)
+        threads = threads == 32 ? 128 : 256;
+    else if (threads == 32 && count <= (int64_t)sms * MPKI_SYSTEMS_FEW)
+        threads = 64;
     const char *told = getenv("METAPACK_SYSTEMS_THREADS");
     if (told && atoi(told) >= 32 && atoi(told) <= MOST) threads = atoi(told) / 32 * 32;
-    int64_t front = (int64_t)MPKI_SYSTEMS_FRONT_BYTES * threads / 32;
+    int64_t front = MPKI_SYSTEMS_FRONT_BYTES;
     const char *bytes = getenv("METAPACK_SYSTEMS_FRONT");
     if (bytes) front = atoll(bytes);
     if (front > whole) front = whole;
