@@ -8,6 +8,13 @@
 #include "engines/cuda/systems/tuning.h"
 #include "systems.h"
 
+/* MPKI_APART: the function is compiled by itself, with registers of its own. */
+#ifdef __CUDACC__
+#define MPKI_APART __noinline__
+#else
+#define MPKI_APART
+#endif
+
 namespace mpki {
 namespace systems {
 
@@ -32,11 +39,29 @@ template <class T> struct at_work {
     T *y, *r, *best, *x, *contribution, *sums;
     R *w;
     /* shared: L and L D of a panel, rows rows apart; D^-1 of it; a front, or NULL; sums */
-    T *panel_l, *panel_ld, *pivot, *chunk, *front;
+    int pivot_at, chunk_at, panel_l_at,
+        panel_ld_at; /* bytes: the compiler is to know where it is */
+    T *front;
     int rows, front_entries;
     char *shared; /* of the block, behind red and stamps */
     int bytes;
     R *red;
+    __device__ T *pivot() const {
+        MPKI_SMEM;
+        return (T *)(smem + pivot_at);
+    }
+    __device__ T *chunk() const {
+        MPKI_SMEM;
+        return (T *)(smem + chunk_at);
+    }
+    __device__ T *panel_l() const {
+        MPKI_SMEM;
+        return (T *)(smem + panel_l_at);
+    }
+    __device__ T *panel_ld() const {
+        MPKI_SMEM;
+        return (T *)(smem + panel_ld_at);
+    }
     long long *stamp; /* NULL: none; [0]: the last time */
 };
 #ifdef __CUDACC__
@@ -101,11 +126,13 @@ template <class T> __host__ __device__ inline int64_t alone_bytes() {
 /** The team's shared memory, with fronts of so many rows. By each thread for itself; no barrier. */
 template <class T> __device__ inline void lay_out(at_work<T> &g, char *at, int bytes, int rows) {
     g.rows = rows + 8; /* tiles read behind the last one */
-    g.pivot = (T *)at;
-    g.chunk = g.pivot + 2 * PANEL;
-    g.panel_l = g.chunk + CHUNK;
-    g.panel_ld = g.panel_l + PANEL * g.rows;
-    g.front = g.panel_ld + PANEL * g.rows;
+    MPKI_SMEM;
+    const int size = (int)sizeof(T);
+    g.pivot_at = (int)(at - smem);
+    g.chunk_at = g.pivot_at + 2 * PANEL * size;
+    g.panel_l_at = g.chunk_at + CHUNK * size;
+    g.panel_ld_at = g.panel_l_at + PANEL * g.rows * size;
+    g.front = (T *)(smem + g.panel_ld_at) + PANEL * g.rows;
     g.front_entries = (int)((at + bytes - (char *)g.front) / (int64_t)sizeof(T));
 }
 

@@ -120,15 +120,15 @@ __device__ void diagonal_block(const at_work<T> &g, const front_at<T> &f, int p0
             const T l0 = x[c] * i11, ld0 = cj(g.hermitian, x[c]);
             const R most = most_part(l0);
             if (a > c && a < nb) {
-                g.panel_l[c * rows + a] = l0;
-                g.panel_ld[c * rows + a] = ld0;
+                g.panel_l()[c * rows + a] = l0;
+                g.panel_ld()[c * rows + a] = ld0;
                 t.largest = most > t.largest ? most : t.largest;
                 t.passed = t.passed && is_finite(l0);
                 l[a] = l0;
             }
             if (a == c) {
                 l[a] = make<T>(1);
-                g.pivot[2 * c] = i11;
+                g.pivot()[2 * c] = i11;
                 g.d[2 * k] = d, g.d[2 * k + 1] = make<T>(0);
                 g.dinv[2 * k] = i11, g.dinv[2 * k + 1] = make<T>(0);
             }
@@ -149,8 +149,8 @@ __device__ void diagonal_block(const at_work<T> &g, const front_at<T> &f, int p0
             const T ld0 = cj(g.hermitian, x0), ld1 = cj(g.hermitian, x1);
             if (a > c + 1 && a < nb) {
                 const R m0 = most_part(l0), m1 = most_part(l1);
-                g.panel_l[c * rows + a] = l0, g.panel_l[(c + 1) * rows + a] = l1;
-                g.panel_ld[c * rows + a] = ld0, g.panel_ld[(c + 1) * rows + a] = ld1;
+                g.panel_l()[c * rows + a] = l0, g.panel_l()[(c + 1) * rows + a] = l1;
+                g.panel_ld()[c * rows + a] = ld0, g.panel_ld()[(c + 1) * rows + a] = ld1;
                 t.largest = m0 > t.largest ? m0 : t.largest;
                 t.largest = m1 > t.largest ? m1 : t.largest;
                 t.passed = t.passed && is_finite(l0) && is_finite(l1);
@@ -158,7 +158,7 @@ __device__ void diagonal_block(const at_work<T> &g, const front_at<T> &f, int p0
             }
             if (a == c) {
                 l[a] = make<T>(1), l[a + 1] = make<T>(0), l_next[a + 1] = make<T>(1);
-                g.pivot[2 * c] = i11, g.pivot[2 * c + 1] = i21, g.pivot[2 * c + 2] = i22;
+                g.pivot()[2 * c] = i11, g.pivot()[2 * c + 1] = i21, g.pivot()[2 * c + 2] = i22;
                 g.d[2 * k] = d, g.d[2 * k + 1] = b, g.d[2 * k + 2] = e;
                 g.d[2 * k + 3] = make<T>(0);
                 g.dinv[2 * k] = i11, g.dinv[2 * k + 1] = i21, g.dinv[2 * k + 2] = i22;
@@ -190,11 +190,11 @@ __device__ void rows_below(const at_work<T> &g, const front_at<T> &f, int p0, in
             if (c >= nb) break;
             const int kind = kinds >> 2 * c & 3;
             if (kind == 2) continue;
-            const T *ld = g.panel_ld + c * rows;
-            T *to_l = g.panel_l + c * rows + i - p0, *to_ld = g.panel_ld + c * rows + i - p0;
+            const T *ld = g.panel_ld() + c * rows;
+            T *to_l = g.panel_l() + c * rows + i - p0, *to_ld = g.panel_ld() + c * rows + i - p0;
             T *l = f.l + column(f.r, p0 + c) + i;
             if (kind == 0) {
-                const T l0 = x[c] * g.pivot[2 * c];
+                const T l0 = x[c] * g.pivot()[2 * c];
                 const R most = most_part(l0);
                 t.largest = most > t.largest ? most : t.largest;
                 t.passed = t.passed && is_finite(l0);
@@ -204,7 +204,8 @@ __device__ void rows_below(const at_work<T> &g, const front_at<T> &f, int p0, in
                     if (j < nb) nfma(x[j], l0, ld[j]);
             } else if (c + 1 < PANEL) {
                 const T x0 = x[c], x1 = x[c + 1 < PANEL ? c + 1 : c];
-                const T i11 = g.pivot[2 * c], i21 = g.pivot[2 * c + 1], i22 = g.pivot[2 * c + 2];
+                const T i11 = g.pivot()[2 * c], i21 = g.pivot()[2 * c + 1],
+                        i22 = g.pivot()[2 * c + 2];
                 T l0 = x0 * i11, l1 = x0 * cj(g.hermitian, i21);
                 pfma(l0, x1, i21);
                 pfma(l1, x1, i22);
@@ -256,7 +257,7 @@ __device__ void update(const at_work<T> &g, const front_at<T> &f, int p0, int nb
                 x[a][b] = i < f.r && i >= j ? from[i] : make<T>(0);
             }
         }
-        const T *l = g.panel_l + i0 - p0, *ld = g.panel_ld + j0 - p0;
+        const T *l = g.panel_l() + i0 - p0, *ld = g.panel_ld() + j0 - p0;
         for (int c = 0; c < nb; ++c, l += rows, ld += rows) {
             T u[B], v[B];
 #pragma unroll
@@ -282,8 +283,8 @@ __device__ void update(const at_work<T> &g, const front_at<T> &f, int p0, int nb
 /** The same for large fronts: a warp has 64 rows of 8 columns (complex: 4), each lane two of them, so
  *  that lanes are at rows that follow each other. No barrier. */
 template <class T>
-__device__ void update_by_warps(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
-                                bool last) {
+__device__ MPKI_APART void update_by_warps(const at_work<T> &g, const front_at<T> &f, int p0,
+                                           int nb, bool last) {
     const int C = scalar_of<T>::complex ? 4 : 8, ROWS = 64;
     const int lane = g.t % 32, warp = g.t / 32, warps = g.nt / 32, rows = g.rows;
     int number = 0;
@@ -299,7 +300,7 @@ __device__ void update_by_warps(const at_work<T> &g, const front_at<T> &f, int p
                 x[0][b] = j < f.r && i0 < f.r && i0 >= j ? from[i0] : make<T>(0);
                 x[1][b] = j < f.r && i1 < f.r && i1 >= j ? from[i1] : make<T>(0);
             }
-            const T *l = g.panel_l - p0, *ld = g.panel_ld - p0;
+            const T *l = g.panel_l() - p0, *ld = g.panel_ld() - p0;
             for (int c = 0; c < nb; ++c, l += rows, ld += rows) {
                 const T u0 = l[i0 < f.r ? i0 : f.r - 1], u1 = l[i1 < f.r ? i1 : f.r - 1];
 #pragma unroll
@@ -376,7 +377,7 @@ template <class T, class R> __device__ void factor_front(const at_work<T> &g, in
 
 /** All fronts: parts by warps, then the others by the block. t becomes the same to all threads. By
  *  all threads; barriers. */
-template <class T, class R> __device__ void factor(at_work<T> &g, tally<R> &t) {
+template <class T, class R> __device__ MPKI_APART void factor(at_work<T> &g, tally<R> &t) {
     const mpki_cuda_systems_plan &p = *g.plan;
     for (int phase = 0; phase < 2; ++phase) {
         const int step = phase ? 1 : g.block / 32, end = p.parts + phase;

@@ -36,8 +36,8 @@ __device__ void residual(const at_work<T> &g, const T *x, T *r, B b_of) {
 
 /** Residual of x in g.r, and what it tells; the same to all threads. By all threads; barriers. */
 template <class T>
-__device__ quality<typename scalar_of<T>::real> measure(const at_work<T> &g, const T *x,
-                                                        strand<T> b) {
+__device__ MPKI_APART quality<typename scalar_of<T>::real> measure(const at_work<T> &g, const T *x,
+                                                                   strand<T> b) {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan &p = *g.plan;
     const R tiny = (R)(1000.0 * p.n * (double)range<R>::eps / 2);

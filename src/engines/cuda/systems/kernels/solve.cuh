@@ -32,13 +32,13 @@ __device__ void forward(const at_work<T> &g, const mpki_cuda_systems_front &f, i
             const T v = a > c && a < kw ? l[column(f.r, k0 + c) + k0 + a] : make<T>(0);
             nfma(x, v, shfl(x, c));
         }
-        if (a < kw) g.y[f.first + k0 + a] = x, g.chunk[a] = x;
+        if (a < kw) g.y[f.first + k0 + a] = x, g.chunk()[a] = x;
     }
     meet(g);
     for (int i = k0 + kw + g.t; i < f.r; i += g.nt) {
         T *to = updated(g, f, i), x = *to;
 #pragma unroll 4
-        for (int c = 0; c < kw; ++c) nfma(x, l[column(f.r, k0 + c) + i], g.chunk[c]);
+        for (int c = 0; c < kw; ++c) nfma(x, l[column(f.r, k0 + c) + i], g.chunk()[c]);
         *to = x;
     }
     meet(g);
@@ -63,13 +63,13 @@ __device__ void backward(const at_work<T> &g, const mpki_cuda_systems_front &f, 
         }
         fold<8>(sum);
         const int c = first + lane / 4;
-        if (lane % 4 == 0 && c < kw) g.chunk[c] = sum[0];
+        if (lane % 4 == 0 && c < kw) g.chunk()[c] = sum[0];
     }
     meet(g);
     if (g.t < 32) {
         const int a = g.t;
         const T *own = l + column(f.r, k0 + (a < kw ? a : 0)) + k0;
-        T x = a < kw ? g.y[f.first + k0 + a] - g.chunk[a] : make<T>(0);
+        T x = a < kw ? g.y[f.first + k0 + a] - g.chunk()[a] : make<T>(0);
 #pragma unroll 4
         for (int c = kw - 1; c > 0; --c) {
             const T v = a < c ? cj(g.hermitian, own[c]) : make<T>(0);
@@ -93,7 +93,7 @@ template <class T> __device__ inline void ask_for_next(const at_work<T> &g, int 
 
 /** x := A^-1 x, problem order. By all threads; barriers, one at the beginning and one at the
  *  end. */
-template <class T> __device__ void solve(at_work<T> &g, T *x) {
+template <class T> __device__ MPKI_APART void solve(at_work<T> &g, T *x) {
     const mpki_cuda_systems_plan &p = *g.plan;
     __syncthreads();
     for (int k = g.t; k < p.n; k += g.nt) {

@@ -40,7 +40,7 @@ template <class T> __device__ inline bool near(T x, T y, double noise) {
 
 /** g.ax := the values of the caller's column. Returns flags, the same to all threads. By all
  *  threads; barriers. */
-template <class T> __device__ int take_values(const at_work<T> &g, strand<T> from) {
+template <class T> __device__ MPKI_APART int take_values(const at_work<T> &g, strand<T> from) {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan &p = *g.plan;
     bool finite = true, alike = true;
@@ -103,7 +103,7 @@ template <class T> __device__ bool maxima(const at_work<T> &g) {
 /** g.scale and g.norm of g.ax. *norm_inf := |A|. Returns whether scales are well inside the range,
  *  the same to all threads. By all threads; barriers. */
 template <class T>
-__device__ bool find_scale(const at_work<T> &g, typename scalar_of<T>::real *norm_inf) {
+__device__ MPKI_APART bool find_scale(const at_work<T> &g, typename scalar_of<T>::real *norm_inf) {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan &p = *g.plan;
     const int sweeps = p.matched ? 1 : 4, more = 12; /* MPKI_MORE_SWEEPS */
