@@ -98,6 +98,7 @@ static void fill_front(const mpki_systems_view *view, const mpki_cuda_parts *par
                                              .i = t->perm[at],
                                              .j = t->perm[t->sptr[s] + e->col]};
     }
+    front[number_of].place = *placed;
     for (int32_t k = t->child_ptr[s]; k < t->child_ptr[s + 1]; k++) {
         const int32_t c = t->child[k];
         const int64_t m = rows_below(t, c);
@@ -106,6 +107,7 @@ static void fill_front(const mpki_systems_view *view, const mpki_cuda_parts *par
         for (int64_t j = 0; j < m; j++)
             for (int64_t i = j; i < m; i++) place[(*placed)++] = (int32_t)number(r, rel[i], rel[j]);
     }
+    front[number_of].placed = *placed - front[number_of].place;
 }
 
 /* Rows as a forward solve updates them: sums for those above a part; and who gets these. Returns

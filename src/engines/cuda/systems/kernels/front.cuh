@@ -362,10 +362,7 @@ template <class T, class R> __device__ void factor_front(const at_work<T> &g, in
         ask_for_all(g, &p.front[s + 2 < p.nsuper ? s + 2 : s + 1], sizeof next);
         ask_for_all(g, p.entry + next.entry, next.entries * (int64_t)sizeof *p.entry);
         ask_for_all(g, p.child + next.child, next.children * (int64_t)sizeof *p.child);
-        if (next.children) {
-            const mpki_cuda_systems_child &child = p.child[next.child];
-            ask_for_all(g, p.place + child.to, child.count * (int64_t)sizeof *p.place);
-        }
+        ask_for_all(g, p.place + next.place, next.placed * (int64_t)sizeof *p.place);
     }
     T *l = g.l + f.l, *c = g.contribution + f.c - own;
     const front_at<T> at = {

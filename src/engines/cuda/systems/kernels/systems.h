@@ -44,8 +44,9 @@ typedef struct mpki_cuda_systems_front {
     int32_t first, w, r; /* position of its first column, columns, rows */
     int32_t entry, entries;
     int32_t child, children;
-    int32_t row;  /* its rows below, in the list of rows */
-    int64_t l, c; /* where its L and its contribution begin, in entries */
+    int32_t row;           /* its rows below, in the list of rows */
+    int64_t l, c;          /* where its L and its contribution begin, in entries */
+    int64_t place, placed; /* of what its children contribute: where the places begin, how many */
 } mpki_cuda_systems_front;
 
 /** How all systems are done; lists lie on the device. */
