@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 17
+#define MPKI_CUDA_VERSION 18
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
@@ -156,6 +156,7 @@ typedef struct mpki_cuda_table {
     int (*take)(mpki_cuda *cuda, int64_t bytes, void **ptr);
     void (*give)(mpki_cuda *cuda, void *ptr);
     const struct mpki_cuda_accelerator_table *accelerator; /**< accelerator/kernels/accelerator.h */
+    const struct mpki_cuda_systems_table *systems;         /**< systems/kernels/systems.h */
 } mpki_cuda_table;
 
 /** The module's one exported symbol: "mpki_cuda_module". */

@@ -24,6 +24,7 @@ extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribut
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_accelerator_table mpki_cuda_accelerator_functions
     __attribute__((weak));
+extern "C" const struct mpki_cuda_systems_table mpki_cuda_systems_functions __attribute__((weak));
 
 namespace mpki {
 
@@ -399,7 +400,8 @@ static const mpki_cuda_table table = {
     &mpki_cuda_isai_functions,
     take,
     give,
-    &mpki_cuda_accelerator_functions};
+    &mpki_cuda_accelerator_functions,
+    &mpki_cuda_systems_functions};
 
 } // namespace mpki
 
