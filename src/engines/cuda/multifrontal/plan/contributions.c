@@ -6,10 +6,13 @@
 #include "cut.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char STAGE[] = "factorize";
 
-/* The space of contributions, first fit: free pieces by address, and what is held until when. */
+/* The space of contributions, first fit: free pieces by address, and what is held until when.
+ * Addresses are entries from the begin of the panels, step by step: until its step begins a panel is
+ * free. */
 typedef struct piece {
     int64_t at, size;
     int32_t until; /* of what is held: a time */
@@ -19,7 +22,8 @@ typedef struct contribution_space {
     mpk_context *ctx;
     piece *open, *held;
     int32_t opens, helds;
-    int64_t end; /* the most that was ever in use */
+    int64_t *least; /* by time: where the panels of the steps after it begin */
+    int64_t end;    /* the most that was ever in use */
 } contribution_space;
 
 static int by_address(const void *a, const void *b) {
@@ -49,17 +53,46 @@ static void space_forget(contribution_space *r, int32_t now) {
     }
 }
 
-static int64_t space_take(contribution_space *r, int64_t size, int32_t until) {
-    int64_t at = r->end;
-    int32_t k = 0;
-    if (size == 0) return 0;
-    while (k < r->opens && r->open[k].size < size) k++;
-    if (k < r->opens) {
-        at = r->open[k].at;
-        r->open[k].at += size, r->open[k].size -= size;
-    } else if (r->opens > 0 && r->open[r->opens - 1].at + r->open[r->opens - 1].size == r->end) {
-        at = r->open[--r->opens].at;
+/* Take [at, at + size) of open piece k. */
+static void cut_piece(contribution_space *r, int32_t k, int64_t at, int64_t size) {
+    piece *x = &r->open[k];
+    const piece rest = {at + size, x->at + x->size - at - size, 0};
+    const bool before = at > x->at, after = rest.size > 0;
+    if (before) x->size = at - x->at;
+    if (before && after) {
+        memmove(x + 2, x + 1, (size_t)(r->opens - k - 1) * sizeof *x);
+        x[1] = rest, r->opens++;
+    } else if (after) {
+        *x = rest;
+    } else if (!before) {
+        memmove(x, x + 1, (size_t)(r->opens - k - 1) * sizeof *x);
+        r->opens--;
     }
+}
+
+static int64_t space_take(contribution_space *r, int64_t size, int32_t until) {
+    const int64_t least = r->least[until];
+    int32_t k = 0, high = r->opens;
+    if (size == 0) return 0;
+    while (k < high) { /* the first piece that ends behind `least` */
+        const int32_t middle = k + (high - k) / 2;
+        if (r->open[middle].at + r->open[middle].size > least)
+            high = middle;
+        else
+            k = middle + 1;
+    }
+#define AT(k) (r->open[k].at > least ? r->open[k].at : least)
+    while (k < r->opens && r->open[k].at + r->open[k].size - AT(k) < size) k++;
+    const int32_t last = r->opens - 1;
+    int64_t at = r->end;
+    if (k < r->opens) {
+        at = AT(k);
+        cut_piece(r, k, at, size);
+    } else if (last >= 0 && r->open[last].at + r->open[last].size == r->end && AT(last) < r->end) {
+        at = AT(last);
+        cut_piece(r, last, at, r->end - at);
+    }
+#undef AT
     if (at + size > r->end) r->end = at + size;
     r->held[r->helds++] = (piece){at, size, until};
     return at;
@@ -225,9 +258,17 @@ static int32_t find_rounds(mpki_cuda_plan *plan, const mpki_cuda_step *step, boo
     return rounds;
 }
 
+/* Where the panels of step l and later ones begin, in entries. */
+static int64_t panels_from(const mpki_cuda_cut *c, int32_t l) {
+    const mpki_cuda_plan *plan = c->plan;
+    const int32_t first = l < plan->steps ? plan->step[l].first : plan->fronts;
+    return (first < plan->fronts ? plan->node[first].panel : plan->panel_bytes) /
+           (int64_t)mpk_scalar_size(c->m.tree->scalar);
+}
+
 /* Rounds of steps, and when a step's tasks begin, one after the other. time [out] by front; tasks
- * [out] by step */
-static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks) {
+ * [out] by step; least [out] by time, for contribution_space */
+static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks, int64_t *least) {
     mpki_cuda_plan *plan = c->plan;
     int32_t now = 0;
     for (int32_t l = 0; l < plan->steps; l++) {
@@ -238,6 +279,7 @@ static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks) {
         for (int32_t k = step->large_first; k < step->large_last; k++)
             time[plan->large[k]] = begin + plan->round[k];
         tasks[l] = now++;
+        for (int32_t k = begin; k < now; k++) least[k] = panels_from(c, l + 1);
     }
 }
 
@@ -256,9 +298,12 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
     int64_t *sizes = MPKI_ZNEW(m->ctx, STAGE, 4 * tasks, int64_t);
     free_piece *open = MPKI_NEW(m->ctx, STAGE, tasks, free_piece);
     contribution_space r = {.ctx = m->ctx,
-                            .open = MPKI_NEW(m->ctx, STAGE, 2 * pieces, piece),
+                            .open = MPKI_NEW(m->ctx, STAGE, 2 * pieces + 2, piece),
+                            .least =
+                                MPKI_ZNEW(m->ctx, STAGE, 3 * (int64_t)plan->steps + 1, int64_t),
                             .held = MPKI_NEW(m->ctx, STAGE, pieces, piece)};
-    if (side && by_front && by_task && by_step && sizes && open && r.open && r.held) {
+    if (side && by_front && by_task && by_step && sizes && open && r.open && r.held && r.least) {
+        const int64_t panels = panels_from(c, plan->steps);
         int32_t *parent = by_front, *until = parent + fronts, *task_at = until + fronts;
         int32_t *time = task_at + fronts;
         step_tasks z = {.plan = plan,
@@ -271,7 +316,9 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
                         .inside = sizes + 2 * tasks,
                         .inside_at = sizes + 3 * tasks,
                         .open = open};
-        find_times(c, time, by_step);
+        find_times(c, time, by_step, r.least);
+        if (panels > 0) r.open[r.opens++] = (piece){0, panels, 0};
+        r.end = panels;
         for (int32_t s = 0; s < m->count; s++) {
             const int32_t f = c->number[s], up = m->parent[s] < 0 ? -1 : c->number[m->parent[s]];
             parent[f] = up;
@@ -285,9 +332,9 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
             z.now = by_step[l];
             place_step(&z, &plan->step[l], parent, until, task_at, side);
         }
-        plan->contribution_entries = r.end;
+        plan->contribution_entries = r.end - panels;
     }
-    void *const parts[] = {side, by_front, by_task, by_step, sizes, open, r.open, r.held};
+    void *const parts[] = {side, by_front, by_task, by_step, sizes, open, r.open, r.held, r.least};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
     return mpki_failed(m->ctx);
 }

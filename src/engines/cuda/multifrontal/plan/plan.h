@@ -57,9 +57,11 @@ typedef struct mpki_cuda_plan {
      *  where those were that the rounds before have added */
     int32_t *round;
     mpki_cuda_step *step;
-    int64_t panel_bytes;          /* of all panels, while nothing is delayed */
-    int64_t contribution_entries; /* of those that are held at the same time, at most */
-    int64_t work_bytes;           /* of the large fronts that are eliminated together, at most */
+    int64_t panel_bytes; /* of all panels, while nothing is delayed */
+    /** of contributions that are held at the same time, behind all panels: others lie where panels
+     *  of later steps will be */
+    int64_t contribution_entries;
+    int64_t work_bytes;  /* of the large fronts that are eliminated together, at most */
     int64_t twice_bytes; /* and of those whose space is there twice: mpki_cuda_front_buffers() */
 } mpki_cuda_plan;
 
