@@ -5,7 +5,7 @@
  *   bytes [nrhs=K] MATRIX...
  *
  * A MATRIX is a file or a generator's spec. A line each, MB: entries of L; panels, room for panels
- * that grow, contributions behind the panels, work space of large fronts, values, tree; A by rows,
+ * that grow, contributions and work space of large fronts behind the panels, values, tree; A by rows,
  * lists of sweeps, vectors of solves of one right-hand side with refinement beyond what is idle
  * then; all of these; all with K (64) right-hand sides. */
 #include "../../src/engines/cuda/module/engine.h"

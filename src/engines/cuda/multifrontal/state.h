@@ -31,16 +31,16 @@ struct mpki_direct {
     int32_t *perm;
     double *given_scale;
     void *ax;
-    char *work;
-    int64_t work_bytes;
-    char *growth; /* behind it, for panels that grow */
+    char *work;         /* where a step's large fronts work */
+    int64_t work_bytes; /* of `work`; 0: there is none now */
+    char *growth;       /* behind it, for panels that grow */
     int64_t growth_bytes;
     mpki_cuda_chunk chunk[MPKI_CUDA_CHUNKS]; /* further pieces for panels that grow */
     int chunks;
     bool fresh;              /* the memory has seen no numbers */
     unsigned long long part; /* address: where the part of the arena begins that panels grow into */
     int64_t filled; /* bytes that these numbers have taken of parts before it; 0: there are none */
-    mpki_cuda_chunk work_more; /* in place of `work`, where that was too little */
+    mpki_cuda_chunk work_more; /* in place of `work`, where that is too little */
     bool planned;              /* the plan is there, in device memory */
     bool whole;     /* no front is cut: too many columns were delayed inside those that were */
     bool cut_badly; /* so it was with these numbers: the next ones get another plan */
@@ -104,8 +104,7 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
 enum {
     MPKI_CUDA_HELD_PANELS,
     MPKI_CUDA_HELD_GROWTH, /* for panels that grow */
-    MPKI_CUDA_HELD_CONTRIBUTIONS,
-    MPKI_CUDA_HELD_WORK,   /* of large fronts */
+    MPKI_CUDA_HELD_WORK,   /* contributions, and where large fronts work, behind the panels */
     MPKI_CUDA_HELD_VALUES, /* of A, with order and scaling */
     MPKI_CUDA_HELD_TREE,   /* and where each entry of A goes */
     MPKI_CUDA_HELD_ROWS,

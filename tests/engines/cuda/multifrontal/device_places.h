@@ -28,7 +28,7 @@ static inline bool is_over(const places *z, int32_t front, int32_t writer) {
     return up == writer;
 }
 
-/** Pairs of contributions, or of a contribution and a panel, that may be in use at the same time,
+/** Pairs of contributions, panels and work space of a step's large fronts that may be in use at the same time,
  *  and lie on each other or beyond the end. A panel is in use from its step on.
  *  shared [out] pairs of contributions that lie on each other; in_panels [out] pairs with a panel.
  *  -1: no memory */
@@ -53,6 +53,21 @@ static inline int64_t places_in_conflict(const mpki_cuda_plan *plan, mpk_scalar 
             z.task[f] = t;
     for (int32_t l = 0; l < plan->steps; l++)
         for (int32_t f = plan->step[l].first; f < plan->step[l].last; f++) z.step[f] = l;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        const int64_t at = plan->step[l].work / size;
+        const int64_t end = at + (plan->step[l].work_bytes + size - 1) / size;
+        bad += at < 0 || end > plan->panel_bytes / size + plan->contribution_entries;
+        for (int32_t f = 0; at < end && f < plan->fronts; f++) {
+            const mpki_cuda_node *node = &plan->node[f];
+            const int64_t bytes = mpki_cuda_panel_bytes(scalar, node->own + node->rows, node->own);
+            const int64_t other = node->contribution, panel = node->panel / size;
+            const int64_t entries = mpki_cuda_contribution_entries(node->rows);
+            bad += z.step[f] <= l && panel < end && panel + bytes / size > at;
+            bad += other < end && other + entries > at && entries > 0 &&
+                   (z.parent[f] < 0 || z.step[z.parent[f]] >= l) &&
+                   (z.step[f] < l || (z.step[f] == l && z.round[f] >= 0));
+        }
+    }
     for (int32_t f = 0; f < plan->fronts; f++) {
         const int64_t at = plan->node[f].contribution;
         const int64_t end = at + mpki_cuda_contribution_entries(plan->node[f].rows);

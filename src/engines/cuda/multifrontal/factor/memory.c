@@ -101,7 +101,7 @@ typedef struct part {
     const void *from; /* host: what is copied there; NULL: nothing */
 } part;
 
-enum { PARTS = 15 };
+enum { PARTS = 14 };
 
 /* Bytes that panels are expected to grow into, each anew where columns are delayed. A column is
  * delayed with the same probability anywhere, half of the trial elimination's, which mostly gives
@@ -168,18 +168,8 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
     const mpki_cuda_plan *plan = &f->plan;
     const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
     const int64_t entries = tree->scatter_ptr[tree->nsuper];
-    int32_t most = 0;
-    for (int32_t l = 0; l < plan->steps; l++) {
-        const int32_t count = plan->step[l].large_last - plan->step[l].large_first;
-        if (count > most) most = count;
-    }
-    /* some for fronts that grow; those that are eliminated together never take more than this */
-    int64_t work = plan->work_bytes + plan->work_bytes / 8;
-    if (work > MPKI_CUDA_TOGETHER && plan->work_bytes <= MPKI_CUDA_TOGETHER)
-        work = MPKI_CUDA_TOGETHER;
-    f->work_bytes = work + mpki_cuda_description_bytes(most + 1);
     f->growth_bytes = little_growth(f) + 65536;
-    f->idle_bytes = plan->contribution_entries * size + f->work_bytes;
+    f->idle_bytes = plan->contribution_entries * size;
     mpki_cuda_tree *on = &f->on;
     const bool narrow = is_short(f);
     const part all[] = {
@@ -200,7 +190,6 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
         {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
         {&on->flags, sizeof(mpki_cuda_flags), NULL},
         {&on->arena, plan->panel_bytes + plan->contribution_entries * size, NULL},
-        {&f->work, f->work_bytes, NULL},
         {&f->growth, f->growth_bytes, NULL},
     };
     _Static_assert(sizeof all / sizeof *all == PARTS, "all of them");
@@ -335,8 +324,7 @@ mpk_status mpki_cuda_direct_foretell(mpk_context *ctx, mpki_direct *f, int32_t c
     const int64_t all = mpki_cuda_direct_memory_bytes(f, true);
     bytes[MPKI_CUDA_HELD_PANELS] = f->plan.panel_bytes;
     bytes[MPKI_CUDA_HELD_GROWTH] = all - mpki_cuda_direct_memory_bytes(f, false) + f->growth_bytes;
-    bytes[MPKI_CUDA_HELD_CONTRIBUTIONS] = f->plan.contribution_entries * size;
-    bytes[MPKI_CUDA_HELD_WORK] = f->work_bytes;
+    bytes[MPKI_CUDA_HELD_WORK] = f->plan.contribution_entries * size;
     bytes[MPKI_CUDA_HELD_VALUES] = nnz * size + n * 20;
     bytes[MPKI_CUDA_HELD_TREE] = all;
     for (int k = 0; k < MPKI_CUDA_HELD_TREE; k++) bytes[MPKI_CUDA_HELD_TREE] -= bytes[k];

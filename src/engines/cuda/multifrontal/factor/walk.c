@@ -266,12 +266,16 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     const mpki_cuda_plan *plan = &f->plan;
     const mpki_cuda_step *step = &plan->step[l];
     const double since = clock_of(f);
+    f->work = f->on.arena + step->work;
+    f->work_bytes = step->work_bytes;
     for (int32_t k = step->large_first, next; k < step->large_last; k = next) {
         next = together(f, k, step->large_last);
         if (mpk_failed(mpki_cuda_direct_eliminate(f, plan->large + k, plan->round + k, next - k,
                                                   depth_of(f, l))))
-            return mpki_failed(f->ctx);
+            break;
     }
+    f->work_bytes = 0; /* contributions of this step's tasks may lie there */
+    if (mpk_failed(mpki_failed(f->ctx))) return mpki_failed(f->ctx);
     add_time(f, l, MPKI_CUDA_CLASSES, since);
     return MPK_OK;
 }

@@ -128,6 +128,8 @@ static int64_t place_inside(mpki_cuda_plan *plan, const mpki_cuda_task *task, co
  * of them. From the top down, since fronts above are mostly the larger ones; a contribution gets as
  * much as the largest one two levels below it needs, so that a path takes turns in two places. */
 
+enum { MPKI_WORK_LINE = 256 /* bytes: what large fronts work in begins at such an address */ };
+
 typedef struct free_piece {
     int64_t at, size;
 } free_piece;
@@ -136,6 +138,7 @@ typedef struct step_tasks {
     mpki_cuda_plan *plan;
     contribution_space *r;
     int32_t now;                     /* the time of the step's tasks */
+    int64_t entry;                   /* bytes */
     int32_t *child, *beside, *frame; /* by task: 1 + number of its first child, of the next child of
                                         its parent; tasks on the way down */
     int64_t *size, *below;           /* by task: space of its contribution; most of what is below */
@@ -208,10 +211,16 @@ static void find_trees(step_tasks *z, const mpki_cuda_step *step, const int32_t 
     }
 }
 
-/* Large fronts round by round, then tasks. */
-static void place_step(step_tasks *z, const mpki_cuda_step *step, const int32_t *parent,
+/* Large fronts round by round, with what they work in, then tasks. */
+static void place_step(step_tasks *z, mpki_cuda_step *step, const int32_t *parent,
                        const int32_t *until, const int32_t *task_at, int8_t *side) {
     mpki_cuda_plan *plan = z->plan;
+    if (step->large_last > step->large_first) {
+        space_forget(z->r, z->now - plan->round[step->large_last - 1] - 1);
+        const int64_t bytes = step->work_bytes + MPKI_WORK_LINE - z->entry;
+        const int64_t at = space_take(z->r, bytes / z->entry, z->now - 1) * z->entry;
+        step->work = (at + MPKI_WORK_LINE - 1) / MPKI_WORK_LINE * MPKI_WORK_LINE;
+    }
     for (int32_t k = step->large_first; k < step->large_last; k++) {
         mpki_cuda_node *node = &plan->node[plan->large[k]];
         if (k == step->large_first || plan->round[k] != plan->round[k - 1])
@@ -290,7 +299,7 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     mpki_cuda_plan *plan = c->plan;
     const int64_t tasks = (int64_t)plan->tasks + 1, fronts = (int64_t)plan->fronts + 1;
-    const int64_t pieces = 2 * ((int64_t)plan->tasks + plan->larges) + 1;
+    const int64_t pieces = 2 * ((int64_t)plan->tasks + plan->larges) + plan->steps + 1;
     int8_t *side = MPKI_ZNEW(m->ctx, STAGE, fronts, int8_t);
     int32_t *by_front = MPKI_ZNEW(m->ctx, STAGE, 4 * fronts, int32_t);
     int32_t *by_task = MPKI_ZNEW(m->ctx, STAGE, 3 * tasks, int32_t);
@@ -308,6 +317,7 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
         int32_t *time = task_at + fronts;
         step_tasks z = {.plan = plan,
                         .r = &r,
+                        .entry = (int64_t)mpk_scalar_size(m->tree->scalar),
                         .child = by_task,
                         .beside = by_task + tasks,
                         .frame = by_task + 2 * tasks,
@@ -341,31 +351,40 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
 
 /* ---- what large fronts work in ---- */
 
+/* Bytes for a step's large fronts that are eliminated together, at most. */
+static int64_t work_of(const mpki_cuda_plan *plan, const mpki_cuda_step *step, mpk_scalar scalar) {
+    int64_t work = 0, most = 0;
+    int32_t blocks = 0;
+    for (int32_t k = step->large_first; k < step->large_last; k++) {
+        const mpki_cuda_node *node = &plan->node[plan->large[k]];
+        const int32_t its = (node->own + MPKI_FRONT_BLOCK - 1) / MPKI_FRONT_BLOCK;
+        const int64_t mine = mpki_cuda_front_work(scalar, node->own + node->rows, node->own);
+        work += mine;
+        most = mine > most ? mine : most;
+        blocks = its > blocks ? its : blocks;
+    }
+    work *= mpki_cuda_front_buffers(plan, work, blocks);
+    if (work > MPKI_CUDA_TOGETHER) work = most > MPKI_CUDA_TOGETHER ? most : MPKI_CUDA_TOGETHER;
+    return work;
+}
+
 void mpki_cuda_find_work(mpki_cuda_plan *plan, mpk_scalar scalar) {
-    plan->work_bytes = plan->twice_bytes = 0;
-    for (int twice = 0; twice < 2; twice++) {
-        int64_t all = plan->work_bytes;
-        for (int32_t l = 0; l < plan->steps; l++) {
-            const mpki_cuda_step *step = &plan->step[l];
-            int64_t work = 0, most = 0;
-            int32_t blocks = 0;
-            for (int32_t k = step->large_first; k < step->large_last; k++) {
-                const mpki_cuda_node *node = &plan->node[plan->large[k]];
-                const int32_t its = (node->own + MPKI_FRONT_BLOCK - 1) / MPKI_FRONT_BLOCK;
-                const int64_t mine =
-                    mpki_cuda_front_work(scalar, node->own + node->rows, node->own);
-                work += mine;
-                most = mine > most ? mine : most;
-                blocks = its > blocks ? its : blocks;
-            }
-            work *= mpki_cuda_front_buffers(plan, work, blocks);
-            if (work > MPKI_CUDA_TOGETHER)
-                work = most > MPKI_CUDA_TOGETHER ? most : MPKI_CUDA_TOGETHER;
-            all = work > all ? work : all;
-        }
-        plan->work_bytes = all;
-        if (twice) break;
-        plan->twice_bytes = all > plan->panel_bytes / 10 ? all : plan->panel_bytes / 10;
-        if (plan->twice_bytes > MPKI_CUDA_TOGETHER) plan->twice_bytes = MPKI_CUDA_TOGETHER;
+    int64_t all = 0;
+    plan->twice_bytes = 0;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        const int64_t work = work_of(plan, &plan->step[l], scalar);
+        all = work > all ? work : all;
+    }
+    plan->twice_bytes = all > plan->panel_bytes / 10 ? all : plan->panel_bytes / 10;
+    if (plan->twice_bytes > MPKI_CUDA_TOGETHER) plan->twice_bytes = MPKI_CUDA_TOGETHER;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        mpki_cuda_step *step = &plan->step[l];
+        const int32_t count = step->large_last - step->large_first;
+        const int64_t work = work_of(plan, step, scalar);
+        step->work_bytes = work + work / 8; /* some for fronts that grow; those that are eliminated
+                                             * together never take more than this: */
+        if (step->work_bytes > MPKI_CUDA_TOGETHER && work <= MPKI_CUDA_TOGETHER)
+            step->work_bytes = MPKI_CUDA_TOGETHER;
+        step->work_bytes = count > 0 ? step->work_bytes + mpki_cuda_description_bytes(count) : 0;
     }
 }
