@@ -114,6 +114,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --jacobi-norm) echo 'matrix frame' ;;
         --jacobi-judge) echo 'first last' ;;
         --isai-frames) echo 'off on' ;;
+        --updates) echo 'off on' ;;
     esac
 }
 

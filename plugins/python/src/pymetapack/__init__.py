@@ -9,6 +9,7 @@
 (Inertia(positive=2, negative=1, zero=0), array([1., 1., 1.]))
 """
 
+from ._bordered import Bordered
 from ._batch import BatchFactor, batch_gemm, ldl_batch
 from ._cholesky import Cholesky, cholesky
 from ._device import Device, Devices, devices
@@ -30,7 +31,7 @@ from ._systems import SystemsFactor
 from ._version import __version__
 
 __all__ = [
-    "ApproximateInverse", "BatchFactor", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Diagnosis",
+    "ApproximateInverse", "BatchFactor", "Bordered", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Diagnosis",
     "Factor", "Finding", "Inertia", "KrylovInfo", "SchurComplement", "Slogdet", "SymmetricLU", "SystemsFactor", "Tree", "UseInScipy",
     "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky", "devices", "doctor", "factorized",
     "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai", "ldl", "ldl_batch", "ldl_dense", "ldu",
