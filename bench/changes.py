@@ -41,7 +41,9 @@ def lower(path):
 
 
 def entries(A, F, rng):
-    row = {"whole": least(lambda: F.refactor(A.data))}
+    G = mp.ldl(A, lower=True, threads=1, singular="ignore")
+    row = {"whole": least(lambda: G.refactor(A.data))}
+    G.close()
     for count in (1, 10, 100):
         shares, times = [], []
         for _ in range(5):
@@ -51,7 +53,7 @@ def entries(A, F, rng):
             shares.append(F.stats()["factor"]["redone"])
             F.refactor_entries(at, A.data[at])
         row[count] = (float(np.median(times)), float(np.median(shares)))
-    first = int(F.perm[0])
+    first = next(int(j) for j in F.perm if A.indptr[j] < A.indptr[j + 1])
     at = [int(A.indptr[first])]
     deep = A.data[at] * 1.01
     row["deep"] = least(lambda: F.refactor_entries(at, deep), 1), F.stats()["factor"]["redone"]

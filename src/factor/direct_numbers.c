@@ -83,7 +83,9 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
                           .threads = r->threads ? r->threads : mpki_factor_threads(fac),
                           .kept_bytes = r->kept_bytes,
                           .untouched = r->untouched,
-                          .redone = r->untouched > 0 ? 1 - r->untouched_flops / r->flops : 1};
+                          .redone = r->untouched == 0 ? 1
+                                    : r->flops > 0    ? 1 - r->untouched_flops / r->flops
+                                                      : 0};
     info->inertia.zero = r->zero;
     fac->broken = r->broken;
     if (!counted) return;
