@@ -13,6 +13,9 @@ from ._bordered import Bordered
 from ._batch import BatchFactor, batch_gemm, ldl_batch
 from ._cholesky import Cholesky, cholesky
 from ._device import Device, Devices, devices
+from ._device_memory import (
+    use_allocator, use_cupy_allocator, use_default_allocator, use_stream, use_torch_allocator,
+)  # fmt: skip
 from ._dense import DenseFactor, ldl_dense, solve_dense
 from ._doctor import Diagnosis, Finding, doctor
 from ._errors import *  # noqa: F403
@@ -36,5 +39,6 @@ __all__ = [
     "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky", "devices", "doctor", "factorized",
     "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai", "ldl", "ldl_batch", "ldl_dense", "ldu",
     "library_path", "load", "lu", "minres", "options", "read", "schur", "solve_dense", "spsolve", "sqmr", "symmlq",
-    "use_in_scipy", "version", *_errors,
+    "use_allocator", "use_cupy_allocator", "use_default_allocator", "use_in_scipy", "use_stream",
+    "use_torch_allocator", "version", *_errors,
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from ._context import Context, Progress
 from ._device import (
     Lent, Link, Parts, conjugate, deliver, is_sparse_tensor, lies_there, maker_of, on_gpu,
 )  # fmt: skip
+from ._device_memory import prepare
 from ._errors import (
     ArgumentError, PatternError, SingularMatrixError, UnsupportedError, ZeroPivotWarning,
 )  # fmt: skip
@@ -145,6 +146,8 @@ class Factor:
         self._source = source
         self._options = Options(self._ctx, options)
         self._options.check_order(m.n)
+        if self._options.pointer.device == lib.MPK_ON_CUDA:
+            prepare(self._ctx, int(self._options.pointer.device_number))
         self._singular = singular
         self._progress = progress
         self._lower = lower
@@ -463,6 +466,8 @@ class Factor:
         other = object.__new__(Factor)
         other.__dict__.update(self.__dict__)
         other._ctx = Context()
+        if self._gpu is not None:
+            prepare(other._ctx, self._gpu)
         other._options = self._options.copy(other._ctx, {})
         other._fac = other._ctx.own("factor")
         other._ctx.borrow(self._ctx, other._fac, "factor")
