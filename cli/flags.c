@@ -100,6 +100,7 @@ const cli_flag cli_flags[] = {
     {"matching", 0, CLI_OPTION, DIRECT | CLI_STATS, 0, "WHEN", NULL},
     {"scaling", 0, CLI_OPTION, DIRECT, 0, "WHEN", NULL},
     {"model-threads", 0, CLI_OPTION, DIRECT, 0, "N", NULL},
+    {"updates", 0, CLI_OPTION_ON, CLI_SOLVE, 0, NULL, NULL},
     {"Accuracy", 0, CLI_HEADING, 0, 0, NULL, NULL},
     {"accuracy", 0, CLI_OPTION, CLI_SOLVE | CLI_SYSTEMS, 0, "E", NULL},
     {"accuracy", 0, CLI_OPTION, CLI_INVERSE, 0, "E",

@@ -57,6 +57,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve analyse' -l given-piv
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur systems stats' -l matching -x -a 'off on auto' -d 'maximum-product matching, for scaling and 2x2 pivots'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur systems' -l scaling -x -a 'off on auto' -d 'scaling before the factorization, symmetric where A is'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur systems' -l model-threads -x -d 'choose the ordering for a machine with this many threads'
+complete -c metapack -n '__fish_seen_subcommand_from solve' -l updates -a 'off on' -d 'keep what the next values need so that only the fronts that they touch are computed'
 complete -c metapack -n '__fish_seen_subcommand_from solve systems' -l accuracy -x -d 'componentwise backward error that the solution is to reach'
 complete -c metapack -n '__fish_seen_subcommand_from inverse' -l accuracy -x -d 'most error that the check of the result may show'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia inverse schur systems' -l pivot-threshold -x -d 'accept a pivot if the entries of L under it are at most 1/u in modulus'

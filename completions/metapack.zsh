@@ -43,6 +43,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--matching=[maximum-product matching, for scaling and 2x2 pivots]:WHEN:(off on auto)'
                 '--scaling=[scaling before the factorization, symmetric where A is]:WHEN:(off on auto)'
                 '--model-threads=[choose the ordering for a machine with this many threads]:N:'
+                '--updates=-[keep what the next values need so that only the fronts that they touch are computed]::WHEN:(off on)'
                 '--accuracy=[componentwise backward error that the solution is to reach]:E:'
                 '--pivot-threshold=[accept a pivot if the entries of L under it are at most 1/u in modulus]:U:'
                 '--zero-tolerance=[a pivot column with no entry above this times the largest of the scaled matrix is zero]:T:'
