@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The work space of solves with a device's direct factor: made, lent, kept for the next one. */
 #include "solver.h"
-#include "refining.h"
 
 #include <math.h>
 #include <string.h>
@@ -244,6 +243,17 @@ static int32_t divide(mpki_direct_solver *s, int32_t columns) {
     return full && s->block == most ? (s->columns + most - 1) / most : 1;
 }
 
+int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s,
+                                   int32_t nrhs) {
+    enum { LEAST = 8, VECTORS = 2 };
+    const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const int64_t room = mpki_cuda_direct_room(f);
+    int32_t most = s->block * s->sheets;
+    if (most > MPKI_REFINE_TOGETHER) most = MPKI_REFINE_TOGETHER;
+    while (most > LEAST && most * each > room) most /= 2;
+    return nrhs < most ? nrhs : most;
+}
+
 mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int32_t columns,
                                          bool refined, int64_t *lists, int64_t *vectors) {
     mpki_cuda_sweep_lists l;
@@ -367,10 +377,6 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     }
     *out = s;
     return MPK_OK;
-}
-
-int32_t mpki_cuda_direct_swept(const mpki_direct_solver *s) {
-    return s->block * s->sheets;
 }
 
 void mpki_cuda_direct_lend_anew(mpki_direct_solver *s) {
