@@ -101,14 +101,3 @@ int64_t mpki_cuda_direct_beside(const mpki_direct *f) {
     return refining + mpki_cuda_direct_spare_held(f) + mpki_cuda_direct_taking_held(f) +
            mpki_cuda_direct_rows_held(f);
 }
-
-int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s,
-                                   int32_t nrhs) {
-    enum { LEAST = 8, VECTORS = 2 };
-    const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
-    const int64_t room = mpki_cuda_direct_room(f);
-    int32_t most = mpki_cuda_direct_swept(s);
-    if (most > MPKI_REFINE_TOGETHER) most = MPKI_REFINE_TOGETHER;
-    while (most > LEAST && most * each > room) most /= 2;
-    return nrhs < most ? nrhs : most;
-}

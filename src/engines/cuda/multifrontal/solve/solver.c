@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The work space of solves with a device's direct factor: made, lent, kept for the next one. */
 #include "solver.h"
-#include "refining.h"
 
 #include <math.h>
 #include <string.h>
@@ -167,14 +166,20 @@ static bool allowed(const mpki_direct_solver *s, int64_t bytes) {
 bool mpki_cuda_solver_room(mpki_direct_solver *s, int which, int64_t bytes) {
     const mpki_direct *f = s->f;
     mpki_cuda_room *r = &s->vectors[which];
-    if (r->bytes < bytes) leave(s, which);
-    r->at = r->own ? r->own : cut_idle(s, bytes);
-    if (r->at) return true;
+    if (r->bytes >= bytes) {
+        r->at = r->own;
+        return true;
+    }
+    char *idle = cut_idle(s, bytes);
     void *memory = NULL;
+    if (idle) {
+        r->at = idle;
+        return true;
+    }
     if (!allowed(s, bytes) || !DID(f->device->table->alloc(f->device->cuda, bytes, &memory)))
         return false;
-    r->own = memory;
-    r->at = r->own, r->bytes = bytes;
+    leave(s, which);
+    *r = (mpki_cuda_room){memory, memory, bytes};
     return true;
 }
 
@@ -215,9 +220,14 @@ static int32_t sheets_for(const mpki_direct_solver *s, int32_t sheets, int64_t i
 static bool make_vectors(mpki_direct_solver *s, int32_t sheets) {
     take_idle(s);
     s->sheets = sheets_for(s, sheets, s->owns_idle ? idle_for(s) : 0);
-    for (int k = MPKI_CUDA_UNSET; k <= MPKI_CUDA_BY_POSITION; k++)
-        if (!mpki_cuda_solver_room(s, k, mpki_cuda_solver_vectors(s, k, s->block, s->sheets)))
-            return false;
+    for (int k = MPKI_CUDA_UNSET; k <= MPKI_CUDA_STAGED; k++) {
+        const bool one = k == MPKI_CUDA_STAGED; /* a vector of the host is never refused later */
+        const int64_t bytes =
+            mpki_cuda_solver_vectors(s, k, one ? 1 : s->block, one ? 1 : s->sheets);
+        if (!one && s->vectors[k].bytes < bytes) leave(s, k);
+        if (!mpki_cuda_solver_room(s, k, bytes)) return false;
+    }
+    s->one = s->vectors[MPKI_CUDA_STAGED].at;
     s->swept = s->idle;
     return true;
 }
@@ -244,6 +254,17 @@ static int32_t divide(mpki_direct_solver *s, int32_t columns) {
     return full && s->block == most ? (s->columns + most - 1) / most : 1;
 }
 
+int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s,
+                                   int32_t nrhs) {
+    enum { LEAST = 8, VECTORS = 2 };
+    const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const int64_t room = mpki_cuda_direct_room(f);
+    int32_t most = s->block * s->sheets;
+    if (most > MPKI_REFINE_TOGETHER) most = MPKI_REFINE_TOGETHER;
+    while (most > LEAST && most * each > room) most /= 2;
+    return nrhs < most ? nrhs : most;
+}
+
 mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int32_t columns,
                                          bool refined, int64_t *lists, int64_t *vectors) {
     mpki_cuda_sweep_lists l;
@@ -257,7 +278,7 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
         const int32_t sheets = divide(&s, columns);
         int64_t idle = idle_for(&s);
         const int32_t most = sheets_for(&s, sheets, idle);
-        *vectors = own_of(&s, most, &idle);
+        *vectors = own_of(&s, most, &idle) + mpki_cuda_solver_vectors(&s, MPKI_CUDA_STAGED, 1, 1);
         s.sheets = most;
         const int64_t residuals = mpki_cuda_solver_vectors(
             &s, MPKI_CUDA_STAGED, mpki_cuda_refined_together(f, &s, columns), 1);
@@ -367,10 +388,6 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     }
     *out = s;
     return MPK_OK;
-}
-
-int32_t mpki_cuda_direct_swept(const mpki_direct_solver *s) {
-    return s->block * s->sheets;
 }
 
 void mpki_cuda_direct_lend_anew(mpki_direct_solver *s) {
