@@ -55,7 +55,7 @@ MPK_API mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64
 /** Order the calls of a context with GPU `number` in a stream of the caller's. What such a call reads in
  *  the memory of the GPU it reads when all is done that was queued in this stream before the call, and
  *  it returns when its results are there, so that what is queued afterwards finds them. No other stream
- *  is waited for. Without this a call waits until the whole GPU is at rest. Not while a call on the
+ *  is waited for; but a context that has solved with the factor of another one waits for all. Without this a call waits until the whole GPU is at rest. Not while a call on the
  *  context runs.
  *  ctx    [inout] opens the GPU as mpk_device_info_get() does; should it open another one, none is set
  *  stream [in]  a cudaStream_t of that GPU, which lives until another one is set; NULL: the default
