@@ -44,9 +44,9 @@ _metapack_options() # COMMAND -> its options
                 --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
                 --seed' ;;
         systems)
-            echo '--generate --values --rhs --output --refine --threads --memory-limit --force
-                --json --quiet --progress --help --ordering --matching --scaling --model-threads
-                --accuracy --pivot-threshold --zero-tolerance --static-shift
+            echo '--generate --values --rhs --output --refine --device --threads --memory-limit
+                --force --json --quiet --progress --help --ordering --matching --scaling
+                --model-threads --accuracy --pivot-threshold --zero-tolerance --static-shift
                 --symmetry-tolerance --seed' ;;
         doctor)
             echo '--generate --output --seconds --device --threads --memory-limit --json --quiet

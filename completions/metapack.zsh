@@ -237,6 +237,7 @@ _metapack_specs() # COMMAND: its options as _arguments takes them
                 '--output=[write the solution]:X:_files'
                 '-o+[write the solution]:X:_files'
                 '--refine=[most steps of iterative refinement]:N:'
+                '--device=[where the factorization and the solves with it run]:WHERE:(cpu cuda auto)'
                 '--threads=[threads at work, at most]:N:'
                 '--memory-limit=[most memory of a factorization, on blocks also of the solves with it]:BYTES:'
                 '--force[write more than 1 GB, and to a disk that is too full]'

@@ -163,6 +163,7 @@ typedef struct mpki_cuda_table {
     int (*take)(mpki_cuda *cuda, int64_t bytes, void **ptr);
     void (*give)(mpki_cuda *cuda, void *ptr);
     const struct mpki_cuda_accelerator_table *accelerator; /**< accelerator/kernels/accelerator.h */
+    const struct mpki_cuda_systems_table *systems;         /**< systems/kernels/systems.h */
     /** What the engines for sparse matrices queue from now on comes after what is in the caller's
      *  stream. MPK_ERR_UNSUPPORTED: that one is being captured. */
     int (*follow)(mpki_cuda *cuda, void *stream);

@@ -25,6 +25,7 @@ extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribut
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_accelerator_table mpki_cuda_accelerator_functions
     __attribute__((weak));
+extern "C" const struct mpki_cuda_systems_table mpki_cuda_systems_functions __attribute__((weak));
 
 namespace mpki {
 
@@ -485,6 +486,7 @@ static const mpki_cuda_table table = {
     take,
     give,
     &mpki_cuda_accelerator_functions,
+    &mpki_cuda_systems_functions,
     follow,
     own_stream,
     set_allocator};

@@ -236,6 +236,7 @@ extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribut
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_accelerator_table mpki_cuda_accelerator_functions
     __attribute__((weak));
+extern "C" const struct mpki_cuda_systems_table mpki_cuda_systems_functions __attribute__((weak));
 
 static int describe(mpki_cuda *, char *text, size_t size, int64_t *free_bytes,
                     int64_t *total_bytes) {
@@ -269,6 +270,7 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.isai = &mpki_cuda_isai_functions;
     table.direct = &mpki_cuda_direct_functions;
     table.accelerator = &mpki_cuda_accelerator_functions;
+    table.systems = &mpki_cuda_systems_functions;
     table.capability = capability;
     table.least = 80;
     table.follow = follow, table.own_stream = own_stream, table.set_allocator = set_allocator;
