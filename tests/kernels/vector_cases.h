@@ -8,10 +8,10 @@ enum { MOST_ROWS = 37, MOST_COLS = 11, GUARD = 3 };
 
 static const FN(kernels) * table_of(int k) {
     if (!kernels_of(k)) return NULL;
-    setenv("METAPACK_CPU", isa_names[k], 1);
+    setenv("METAPACK_CPU", mpki_cpu_words[k], 1);
     const FN(kernels) *table = FN(cpu_kernels)();
     unsetenv("METAPACK_CPU");
-    assert_string_equal(table->isa, isa_names[k]);
+    assert_string_equal(table->isa, mpki_cpu_words[k]);
     return table;
 }
 
