@@ -506,7 +506,9 @@ static void test_predicted_peak(void **state) {
         assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
         mpk_factor_info_get(fac, &found);
         const double ratio = (double)found.peak_bytes / (double)predicted.peak_bytes;
-        if (found.rejected != 0 || !(ratio > 0.8 && ratio < 1.3))
+        /* the space of a second worker is predicted, who is not there where waking him costs more */
+        const double least = o.threads > 1 ? 0.7 : 0.8;
+        if (found.rejected != 0 || !(ratio > least && ratio < 1.3))
             fail_msg("%s, %d threads: %lld bytes, %lld predicted, %lld columns delayed",
                      specs[k / 2], o.threads, (long long)found.peak_bytes,
                      (long long)predicted.peak_bytes, (long long)found.rejected);
@@ -517,13 +519,65 @@ static void test_predicted_peak(void **state) {
     }
 }
 
+/* A star: leaves of one column, whose contributions all wait for the root. They are cut from slabs,
+ * which the prediction counts. */
+static void test_predicted_star(void **state) {
+    (void)state;
+    static const int least = 9, most = 66;
+    enum { LEAVES = 700 };
+    for (int rows = least; rows <= most; rows += 19) {
+        mpk_context *ctx = context();
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_analysis_info predicted;
+        mpk_factor_info found;
+        mpk_options o;
+        mpk_options_init(&o);
+        o.threads = 1;
+        const int32_t n = LEAVES + rows;
+        int64_t nnz = 0;
+        int64_t *ap = calloc((size_t)n + 1, sizeof *ap);
+        int32_t *ai = calloc((size_t)n * (size_t)(rows + 1), sizeof *ai);
+        double *ax = calloc((size_t)n * (size_t)(rows + 1), sizeof *ax);
+        for (int32_t j = 0; j < n; j++) {
+            ai[nnz] = j, ax[nnz++] = j < LEAVES ? 2 : 400;
+            for (int32_t i = j < LEAVES ? LEAVES : n; i < n; i++)
+                ai[nnz] = i, ax[nnz++] = (i * 7 + j) % 13 - 6;
+            ap[j + 1] = nnz;
+        }
+        assert_int_equal(
+            mpk_problem_from_csc(ctx, n, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &problem),
+            MPK_OK);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        mpk_analysis_info_get(an, &predicted);
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+        mpk_factor_info_get(fac, &found);
+        const double ratio = (double)found.peak_bytes / (double)predicted.peak_bytes;
+        if (!(ratio > 0.9 && ratio < 1.05))
+            fail_msg("%d rows: %lld bytes, %lld predicted", rows, (long long)found.peak_bytes,
+                     (long long)predicted.peak_bytes);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+        free(ap), free(ai), free(ax);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),     cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_singular),     cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_refactorize),  cmocka_unit_test(test_old_analysis_is_given_up),
-        cmocka_unit_test(test_static_shift), cmocka_unit_test(test_logdet),
-        cmocka_unit_test(test_allocation),   cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_predicted_peak)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families),
+                                       cmocka_unit_test(test_predicted_star),
+                                       cmocka_unit_test(test_empty),
+                                       cmocka_unit_test(test_singular),
+                                       cmocka_unit_test(test_deterministic),
+                                       cmocka_unit_test(test_refactorize),
+                                       cmocka_unit_test(test_old_analysis_is_given_up),
+                                       cmocka_unit_test(test_static_shift),
+                                       cmocka_unit_test(test_logdet),
+                                       cmocka_unit_test(test_allocation),
+                                       cmocka_unit_test(test_cancel),
+                                       cmocka_unit_test(test_arguments),
+                                       cmocka_unit_test(test_predicted_peak)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

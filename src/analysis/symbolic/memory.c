@@ -6,10 +6,9 @@
 #include "../../core/pool.h"
 
 #include "../../engines/cpu/front/storage.h"
+#include "../../engines/cpu/multifrontal/workers.h"
 
 #include <math.h>
-
-static const char STAGE[] = "symbolic";
 
 static double rows_below(const mpk_analysis *an, int32_t s) {
     return (double)(an->rptr[s + 1] - an->rptr[s]);
@@ -29,7 +28,7 @@ int64_t mpki_factor_bytes(const mpk_analysis *an, double entry) {
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-/* Of a contribution: whole, or its part of a slab of small ones. */
+/* Of a contribution. */
 static double contribution_bytes(const mpk_analysis *an, int32_t s, double entry) {
     const int64_t m = an->rptr[s + 1] - an->rptr[s];
     const int64_t entries =
@@ -37,29 +36,65 @@ static double contribution_bytes(const mpk_analysis *an, int32_t s, double entry
     return m ? ((double)entries + 8) * entry : 0;
 }
 
-/* The most that contributions take at once: that of a node is made before those of its children are
- * released. At least one slab, if there are any. */
-static double stack_bytes(mpk_context *ctx, const mpk_analysis *an, double entry) {
-    double held = 0, most = 0;
-    double *of_children = MPKI_ZNEW(ctx, STAGE, an->nsuper, double);
-    if (!of_children) return 0;
-    for (int32_t s = 0; s < an->nsuper; s++) {
-        const double own = contribution_bytes(an, s, entry);
-        held += own;
-        most = fmax(most, held);
-        held -= of_children[s];
-        if (an->parent[s] >= 0) of_children[an->parent[s]] += own;
+/* What contributions take: the large ones each its own memory; small ones are cut from slabs, which
+ * stay, and serve again for those of their size alone (engines/cpu/multifrontal/recycle.h). */
+typedef struct held {
+    int32_t spare[MPKI_SMALL_SIZES]; /* small ones that were given back */
+    int64_t slabs, left;             /* bytes left in the last of them */
+    double large, most;              /* bytes of large ones, and the most that they were */
+} held;
+
+static void take(held *h, double bytes) {
+    int64_t size;
+    if (bytes > MPKI_SMALL) {
+        h->large += mpki_alloc_bytes(bytes);
+        h->most = fmax(h->most, h->large);
+    } else if (bytes > 0) {
+        int32_t *spare = &h->spare[mpki_small_list((int64_t)bytes, &size)];
+        if (*spare > 0) {
+            --*spare;
+            return;
+        }
+        if (h->left < size) h->slabs++, h->left = MPKI_SLAB - MPKI_SMALL_STEP;
+        h->left -= size;
     }
-    mpki_release(ctx, of_children);
-    return most > 0 ? most + MPKI_SLAB : 0;
 }
 
-/* Workers that the walk will have. */
+static void give(held *h, double bytes) {
+    int64_t size;
+    if (bytes > MPKI_SMALL)
+        h->large -= mpki_alloc_bytes(bytes);
+    else if (bytes > 0)
+        h->spare[mpki_small_list((int64_t)bytes, &size)]++;
+}
+
+/* The most that contributions take at once: that of a node is made before those of its children are
+ * released. At least one slab, if there are any. */
+static double stack_bytes(const mpk_analysis *an, double entry) {
+    held h = {.slabs = 0};
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        take(&h, contribution_bytes(an, s, entry));
+        for (int32_t k = an->child_ptr[s]; k < an->child_ptr[s + 1]; k++)
+            give(&h, contribution_bytes(an, an->child[k], entry));
+    }
+    const double slab = mpki_alloc_bytes(MPKI_SLAB);
+    return h.most > 0 || h.slabs > 0 ? h.most + slab * (double)(h.slabs > 0 ? h.slabs : 1) : 0;
+}
+
+/* Workers that the walk will have at most: those that its plan says pay, were waking them free. */
 static int workers(mpk_context *ctx, const mpk_analysis *an) {
+    const int threads = mpki_context_threads(ctx, an->options.threads);
     double cost = 0;
+    const mpki_tree_view tree = {.nsuper = an->nsuper,
+                                 .sptr = an->sptr,
+                                 .parent = an->parent,
+                                 .rptr = an->rptr,
+                                 .flops = an->flops};
     for (int32_t s = 0; s < an->nsuper; s++)
         cost += mpki_node_cost(an->sptr[s + 1] - an->sptr[s], rows_below(an, s), an->flops[s]);
-    return cost < MPKI_WORTH_THREADS ? 1 : mpki_context_threads(ctx, an->options.threads);
+    if (cost < MPKI_WORTH_THREADS || threads < 2) return 1;
+    return mpki_context_takes_all(ctx) ? threads
+                                       : mpki_useful_of_plan(ctx, &tree, threads, 0).factor;
 }
 
 /* What delayed columns are expected to add to the factor. How many there will be is guessed by a
@@ -72,7 +107,7 @@ static double delayed_bytes(const mpk_analysis *an, double factor) {
 mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     mpk_analysis_info *info = &an->info;
     const double entry = (double)mpk_scalar_size(an->scalar), nodes = an->nsuper + 1;
-    const double factor = (double)mpki_factor_bytes(an, entry), stack = stack_bytes(ctx, an, entry);
+    const double factor = (double)mpki_factor_bytes(an, entry), stack = stack_bytes(an, entry);
     const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
     const double values = (double)(an->nnz + below) * entry; /* scaled */
     const double worker = (double)mpki_front_work(an->n) * entry + 12.0 * info->max_front;
