@@ -17,6 +17,9 @@ enum {
     MPKI_PANEL_SHARED = 60000,
     MPKI_PANEL_ROWS_EACH = 512,
     MPKI_PANEL_COLUMNS_EACH = 32,
+    /** the same of several right-hand sides */
+    MPKI_SIDES_ROWS_EACH = 128,
+    MPKI_SIDES_COLUMNS_EACH = 16,
     /** nodes that a sweep is ahead of with its prefetches */
     MPKI_SWEEP_AHEAD = 2,
     /** entries of L, times right-hand sides, below which a solve of several is one worker's */
@@ -30,6 +33,8 @@ enum {
     MPKI_SHARE_SOLVE = 1000000,
     MPKI_WAKES_A_WALK = 4,
     MPKI_SOLVE_WORTH = 2000000,
+    /** what a block of right-hand sides costs, in solves of one */
+    MPKI_SIDES_COST = 3,
     /** multiplications of a block of the selected inverse below which no worker helps with it */
     MPKI_INVERSE_SHARED = 2000000
 };
