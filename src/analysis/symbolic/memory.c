@@ -31,6 +31,7 @@ int64_t mpki_factor_bytes(const mpk_analysis *an, double entry) {
 /* Of a contribution. */
 static double contribution_bytes(const mpk_analysis *an, int32_t s, double entry) {
     const int64_t m = an->rptr[s + 1] - an->rptr[s];
+    if (an->symmetry != MPK_GENERAL && mpki_is_small_leaf(an->sptr, an->child_ptr, s)) return 0;
     const int64_t entries =
         an->symmetry == MPK_GENERAL ? mpki_square_contribution(m) : mpki_trapezoid(m, m);
     return m ? ((double)entries + 8) * entry : 0;

@@ -53,6 +53,11 @@ enum {
     MPKI_NODE_BYTES = 160         /* that a walk keeps for a node, at most */
 };
 
+/** Does this node of a symmetric matrix keep what it has for its parent in its own numbers? */
+static inline int mpki_is_small_leaf(const int32_t *sptr, const int32_t *child_ptr, int32_t s) {
+    return child_ptr[s] == child_ptr[s + 1] && sptr[s + 1] - sptr[s] <= 2;
+}
+
 /** Small contributions: of at most MPKI_SMALL bytes, by size; sizes are 64 bytes apart up to
  *  MPKI_SMALL_FINE, and an eighth above. A slab begins with MPKI_SMALL_STEP bytes of its own. */
 enum { MPKI_SMALL = 1 << 15, MPKI_SMALL_FINE = 4096, MPKI_SMALL_STEP = 64, MPKI_SMALL_SIZES = 89 };
