@@ -6,7 +6,6 @@
 #include "../../core/pool.h"
 
 #include "../../engines/cpu/front/storage.h"
-#include "../../engines/cpu/multifrontal/workers.h"
 
 #include <math.h>
 
@@ -82,20 +81,12 @@ static double stack_bytes(const mpk_analysis *an, double entry) {
     return h.most > 0 || h.slabs > 0 ? h.most + slab * (double)(h.slabs > 0 ? h.slabs : 1) : 0;
 }
 
-/* Workers that the walk will have at most: those that its plan says pay, were waking them free. */
+/* Workers that the walk will have, at most. */
 static int workers(mpk_context *ctx, const mpk_analysis *an) {
-    const int threads = mpki_context_threads(ctx, an->options.threads);
     double cost = 0;
-    const mpki_tree_view tree = {.nsuper = an->nsuper,
-                                 .sptr = an->sptr,
-                                 .parent = an->parent,
-                                 .rptr = an->rptr,
-                                 .flops = an->flops};
     for (int32_t s = 0; s < an->nsuper; s++)
         cost += mpki_node_cost(an->sptr[s + 1] - an->sptr[s], rows_below(an, s), an->flops[s]);
-    if (cost < MPKI_WORTH_THREADS || threads < 2) return 1;
-    return mpki_context_takes_all(ctx) ? threads
-                                       : mpki_useful_of_plan(ctx, &tree, threads, 0).factor;
+    return cost < MPKI_WORTH_THREADS ? 1 : mpki_context_threads(ctx, an->options.threads);
 }
 
 /* What delayed columns are expected to add to the factor. How many there will be is guessed by a

@@ -75,9 +75,9 @@ static inline T *parent_part(const mpki_direct_solver *z, int worker, int nr, in
 
 /* What the children subtract from this node's rows goes into y for its columns, into v for the rows
  * below; nr numbers a row. rows: y is by the rows of a general matrix */
-static inline __attribute__((always_inline)) void
-take_contributions(const mpki_direct_solver *z, int worker, int nr, int32_t s, bool rows, T *y,
-                   T *v) {
+static inline __attribute__((always_inline)) void take_contributions(const mpki_direct_solver *z,
+                                                                     int worker, int nr, int32_t s,
+                                                                     bool rows, T *y, T *v) {
     const mpki_tree_view *tree = &z->f->tree;
     const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {

@@ -65,7 +65,7 @@ extern const FN(node_kind) FN(symmetric_node), FN(general_node);
  * of its numbers. There may be as many as columns, and all wait for one parent. */
 static inline bool FN(is_small_leaf)(const walk *z, int32_t s) {
     const mpki_tree_view *tree = z->tree;
-    return z->kind == &FN(symmetric_node) && mpki_is_small_leaf(tree->sptr, tree->child_ptr, s);
+    return tree->symmetry != MPK_GENERAL && mpki_is_small_leaf(tree->sptr, tree->child_ptr, s);
 }
 
 /* The rows of a child's contribution in its parent's front, from row `first` on, as runs. */
