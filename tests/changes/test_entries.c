@@ -235,7 +235,7 @@ static void test_given_orders(void **state) {
 
 static void test_refused(void **state) {
     (void)state;
-    pair p = pair_of_spec("nlpkkt 3", 1);
+    pair p = pair_of_spec("nlpkkt 6", 1);
     const double bad = NAN, good = 1;
     const int64_t entry = 3, below = -1;
     mpk_factor_info told;

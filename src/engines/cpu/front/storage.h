@@ -71,9 +71,9 @@ static inline int mpki_small_list(int64_t bytes, int64_t *size) {
         return list;
     }
     for (; bytes > (int64_t)16 << shift; shift++) list += 8;
-    const int64_t steps = ((bytes - 1) >> shift) - 7;
-    *size = (steps + 8) << shift;
-    return list + (int)steps;
+    const int64_t eighths = ((bytes - 1) >> shift) - 7;
+    *size = (eighths + 8) << shift;
+    return list + (int)eighths;
 }
 
 #endif
