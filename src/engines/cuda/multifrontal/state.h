@@ -87,6 +87,13 @@ struct mpki_direct {
     double *profile;
 };
 
+/** Bytes of device memory that the factor itself holds. */
+static inline int64_t mpki_cuda_direct_held(const mpki_direct *f) {
+    int64_t bytes = f->memory_bytes + f->work_more.bytes;
+    for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
+    return bytes;
+}
+
 /** Bring f->d, dinv, id and at up to date. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
 

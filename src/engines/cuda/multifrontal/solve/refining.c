@@ -43,7 +43,7 @@ mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t column
     char *at[PARTS];
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k] + 255) & ~(int64_t)255;
-    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) return NULL;
+    if (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) return NULL;
     z = mpki_alloc(f->ctx, STAGE, 1, sizeof *z);
     if (z) memset(z, 0, sizeof *z);
     if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->memory))) {
@@ -82,7 +82,8 @@ char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_direct_solver *s, mpki
     void **p = &z->extra[which];
     char *lent = *p ? NULL : mpki_cuda_direct_lend(s, columns, which == MPKI_CUDA_EXTRA_BEST);
     if (lent) return lent;
-    if (*p || (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit)) return *p;
+    if (*p || (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit))
+        return *p;
     if (mpk_failed(f->device->table->alloc(f->device->cuda, bytes, p))) *p = NULL;
     return *p;
 }

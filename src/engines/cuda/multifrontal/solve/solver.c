@@ -40,7 +40,7 @@ void mpki_cuda_direct_drop_spare(mpki_direct *f) {
     keep(f, NULL);
 }
 
-/* What factorizations work in, `work` and contributions, is idle between them: the first of some
+/* What factorizations work in behind the panels is idle between them: the first of some
  * solves at the same time has it. At its begin inverses of strips and copies of chains are kept. */
 static void take_idle(mpki_direct_solver *s) {
     atomic_bool *taken = &((mpki_direct *)(uintptr_t)s->f)->idle_taken;
@@ -155,7 +155,8 @@ static int64_t bytes_of_own(const mpki_direct_solver *s) {
 
 /* Does the limit allow so many bytes more? */
 static bool allowed(const mpki_direct_solver *s, int64_t bytes) {
-    const double all = (double)bytes + (double)s->f->memory_bytes + (double)bytes_of_own(s);
+    const double all =
+        (double)bytes + (double)mpki_cuda_direct_held(s->f) + (double)bytes_of_own(s);
     if (s->f->limit <= 0 || all <= s->f->limit) return true;
     mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                "factor and solve need %.4g bytes of device memory; device_memory_limit allows %.4g",
@@ -208,7 +209,8 @@ static int64_t own_of(const mpki_direct_solver *s, int32_t sheets, int64_t *idle
 static int32_t sheets_for(const mpki_direct_solver *s, int32_t sheets, int64_t idle) {
     const mpki_direct *f = s->f;
     double room = (double)mpki_cuda_direct_room(f);
-    if (f->limit > 0) room = fmin(room, f->limit - (double)f->memory_bytes - (double)s->bytes);
+    if (f->limit > 0)
+        room = fmin(room, f->limit - (double)mpki_cuda_direct_held(f) - (double)s->bytes);
     for (; sheets > 1; sheets--) {
         int64_t left = idle;
         if ((double)own_of(s, sheets, &left) <= room) break;
