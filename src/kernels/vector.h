@@ -45,6 +45,13 @@
 #define NC (NR / PARTS)                      /* entries across a packed sliver */
 #define MR (MV * LANES / PARTS)              /* entries down a register tile */
 #define INLINE static inline __attribute__((always_inline))
+/* Of a function whose many copies, each with checks, take a sanitizer's compiler half a minute: it
+ * is called there. */
+#ifdef MPKI_SANITIZED
+#define INLINE_FAST static inline
+#else
+#define INLINE_FAST INLINE
+#endif
 
 /* Before a loop of at most n turns, a number that is known once all is inlined: without it what it
  * holds would not be in registers. clang takes a count that is not the loop's for another wish. */
