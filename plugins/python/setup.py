@@ -30,7 +30,8 @@ SYSTEM = ("linux-vdso.", "libc.", "libm.", "libpthread.", "libdl.", "librt.", "l
 
 
 def carried_of(library: Path, root: Path) -> list:
-    """The same of a library for another machine, whose root (METAPACK_SYSROOT) has the others."""
+    """The same of a library for another machine, whose root (METAPACK_SYSROOT) has the others; its wheel's
+    platform is METAPACK_PLATFORM."""
     found, todo = [], [library]
     while todo:
         command = ["patchelf", "--print-needed", str(todo.pop())]
@@ -124,7 +125,7 @@ class Wheel(bdist_wheel):
         self.root_is_pure = False
 
     def get_tag(self) -> tuple:
-        return ("py3", "none", super().get_tag()[2])
+        return ("py3", "none", os.environ.get("METAPACK_PLATFORM") or super().get_tag()[2])
 
 
 class Binary(Distribution):
