@@ -5,14 +5,14 @@
  *  The system is [P + sigma I, A'; A, -diag(1 / rho)], quasi-definite; OSQP's own functions form it
  *  and place new values in it. A new rho, P or A is a factorization with the old analysis. Solves are
  *  not refined: ADMM measures its residuals, and polishing refines by itself. */
-#include "algebra_impl.h"
-#include "kkt.h"
-#include "lin_alg.h"
-#include "osqp.h"
-#include "printing.h"
-#include "profilers.h"
-#include "types.h"
-#include "util.h"
+#include <algebra_impl.h>
+#include <kkt.h>
+#include <lin_alg.h>
+#include <osqp.h>
+#include <printing.h>
+#include <profilers.h>
+#include <types.h>
+#include <util.h>
 
 typedef OSQPInt kkt_int;
 #include "../kkt/kkt.h"

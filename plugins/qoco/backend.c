@@ -5,7 +5,7 @@
  *  it, and new scalings of the cones are new values. Pivots are chosen here, so that the shift that
  *  QOCO adds to small ones (kkt_dynamic_reg) is not; solutions are refined against the system
  *  without the shifts e, as QOCO's own backend does. */
-#include "backend.h"
+#include <backend.h>
 
 typedef QOCOInt kkt_int;
 #include "../kkt/kkt.h"
