@@ -53,8 +53,9 @@ typedef struct ip_sums {
 /** Was the factorization followed by another one without a solve? Then its inertia was not accepted. */
 bool ip_report_refused(const ip_run *run, int k);
 void ip_report_sum(const ip_run *run, ip_sums *sums);
-/** The summary, a line each, then nothing. */
+/** The summary, each line between these two. */
 void ip_report_summary(const ip_run *run, FILE *out, const char *begin, const char *end);
+void ip_report_text(const ip_run *run, FILE *out);
 void ip_report_page(const ip_run *run, FILE *out);
 
 #endif
