@@ -3,7 +3,7 @@
  *  temperature by sources that can neither cool nor give more than 10, heating.c [points per side]:
  *      min 1/2 |y - wanted|^2 h^2 + 1e-3 / 2 |u|^2 h^2  with  L y = u,  0 <= u <= 10,  y <= 0.4,
  *  L the five-point Laplacian over h^2, y = 0 on the edge. Its KKT systems fill like those of a mesh. */
-#include <osqp/osqp.h>
+#include <osqp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
