@@ -46,6 +46,7 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                     .shift = fac->options.static_shift * fac->size,
                                     .size = fac->size,
                                     .threads = fac->options.threads,
+                                    .low_rank = fac->low_rank,
                                     .memory_limit = fac->options.memory_limit,
                                     .device_memory_limit = fac->options.device_memory_limit};
     void *values = fac->narrow ? mpki_narrow_values(fac) : NULL;
@@ -73,6 +74,9 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
                           .flops = r->flops,
                           .bytes = fac->form->bytes(fac),
                           .precision = fac->narrow ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE,
+                          .low_rank_tolerance = fac->low_rank,
+                          .kept = fac->low_rank > 0 ? r->kept : r->nnz,
+                          .kept_flops = fac->low_rank > 0 ? r->kept_flops : r->flops,
                           .rejected = r->delayed,
                           .two_by_two = r->two_by_two,
                           .perturbed = r->perturbed,

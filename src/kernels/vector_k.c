@@ -125,4 +125,4 @@ const FN(kernels) ISA_FN(table) = {MPKI_STRING(MPKI_ISA), NC,
                                    ISA_FN(apply),         ISA_FN(tile),
                                    ISA_FN(gemv),          ISA_FN(gemvt),
                                    ISA_FN(residual),      ISA_FN(residual_columns),
-                                   ISA_FN(residual_rows)};
+                                   ISA_FN(residual_rows), ISA_FN(compress)};

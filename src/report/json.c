@@ -330,6 +330,11 @@ static void write_factor(object *top, const mpk_run *run) {
         integer(&o, "two_by_two", f->two_by_two);
         real(&o, "growth", "%.6g", f->growth);
         text(&o, "precision", mpk_option_word("precision", (int)f->precision));
+        if (f->low_rank_tolerance > 0) {
+            real(&o, "low_rank_tolerance", "%g", f->low_rank_tolerance);
+            integer(&o, "kept", f->kept);
+            real(&o, "kept_flops", "%.15g", f->kept_flops);
+        }
         if (mpki_unfit(f->unfit).word) text(&o, "unfit", mpki_unfit(f->unfit).word);
     } else if (run->estimate.device_free_bytes > 0) {
         if (run->estimate.device_bytes >= 0)

@@ -18,6 +18,7 @@ typedef struct mpki_pivot_rules {
     int threads;
     double memory_limit;        /* as options.memory_limit */
     double device_memory_limit; /* as options.device_memory_limit */
+    double low_rank; /* as options.low_rank_tolerance; an engine without `low_rank` ignores it */
 } mpki_pivot_rules;
 
 /** When to give up the order in force: when more flops than this were done, or more columns were
@@ -41,6 +42,10 @@ typedef struct mpki_numeric_result {
     bool runaway;   /* it cost more than `stop` allows and was given up: there are no numbers */
     int64_t broken; /* zero pivots with entries in the outer rows: there is no Schur complement */
     int threads;    /* at work; 0: as many as were asked for */
+    /* where rules.low_rank > 0: blocks of L in low rank; numbers of L that are kept, of nnz; flops
+     * that were done, of `flops` */
+    int64_t low_blocks, kept;
+    double kept_flops;
 } mpki_numeric_result;
 
 /** A pivot whose smaller eigenvalue is in doubt: it may be nothing but rounding. */
@@ -271,6 +276,8 @@ typedef struct mpki_direct_engine {
     /** x (n) := a vector that L U, or its transpose, takes to zero: 1 or -1 at each zero pivot,
      *  signs that look random. Returns MPK_OK | MPK_ERR_CANCELLED */
     mpk_status (*null_vector)(mpki_direct_solver *s, bool transposed, void *x);
+    /** Has the tree fronts whose L may be kept in low rank? NULL: the engine keeps none so. */
+    bool (*low_rank)(const mpki_tree_view *tree);
     /** Write the numbers to a file that is open; failures are the archive's. NULL, and so is the
      *  next one: the engine has none for that. */
     void (*save)(const mpki_direct *f, mpki_archive *to);

@@ -157,7 +157,8 @@ static void forward_block(const FN(kernels) * k, const mpki_node *node, const in
         for (int32_t i = 0; i < e; i++) v[i + r * n] = y[(int64_t)node->id[i] * nr + r];
         for (int64_t i = e; i < n; i++) v[i + r * n] = t_make(0, 0);
     }
-    for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
+    if (node->low) FN(low_forward_block)(k, node, nr, v, packed);
+    for (int32_t j0 = node->low ? e : 0; j0 < e; j0 += MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
         const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
@@ -189,7 +190,8 @@ static void backward_block(const mpki_node *node, const int32_t *ridx, int hermi
         memcpy(v + (int64_t)i * nr, y + (int64_t)node->id[i] * nr, nr * sizeof(T));
     for (int64_t i = w; i < n; i++)
         memcpy(v + i * nr, y + (int64_t)ridx[i - w] * nr, nr * sizeof(T));
-    for (int32_t j = e - 1; j >= 0; j--) {
+    if (node->low) FN(low_backward_block)(node, hermitian, nr, v);
+    for (int32_t j = node->low ? -1 : e - 1; j >= 0; j--) {
         const int32_t j0 = j / MPKI_PANEL * MPKI_PANEL;
         const T *l = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) +
                      (j - j0) * (node->ld0 - j0) - j0;
