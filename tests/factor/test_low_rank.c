@@ -14,7 +14,8 @@ static mpk_options options_of(double tolerance) {
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
     o.threads = 1;
-    o.scaling = MPK_OFF; /* which would mend what is to be delayed */
+    o.ordering = MPK_ORDERING_AMD;
+    o.scaling = o.matching = MPK_OFF; /* which would mend what is to be delayed */
     o.low_rank_tolerance = tolerance;
     return o;
 }
@@ -110,18 +111,20 @@ static void compare(const dense *m, double tolerance, bool late) {
 }
 
 static void test_solutions(void **state) {
+    static const struct {
+        mpk_scalar scalar;
+        mpk_symmetry symmetry;
+        int late;
+    } kinds[] = {{MPK_S, MPK_SYMMETRIC, 0}, {MPK_D, MPK_SYMMETRIC, 0},  {MPK_C, MPK_HERMITIAN, 0},
+                 {MPK_Z, MPK_SYMMETRIC, 0}, {MPK_D, MPK_SYMMETRIC, 40}, {MPK_Z, MPK_HERMITIAN, 40},
+                 {MPK_Z, MPK_SYMMETRIC, 40}};
     (void)state;
-    for (int late = 0; late <= 40; late += 40)
-        for (mpk_scalar scalar = MPK_S; scalar <= MPK_Z; scalar++) {
-            if (late && (scalar == MPK_S || scalar == MPK_C)) continue;
-            dense m = pieces(scalar, MPK_SYMMETRIC, late);
-            compare(&m, scalar == MPK_S || scalar == MPK_C ? 1e-5 : 1e-8, late > 0);
-            free(m.a);
-            if (scalar < MPK_C) continue;
-            m = pieces(scalar, MPK_HERMITIAN, late);
-            compare(&m, scalar == MPK_C ? 1e-5 : 1e-8, late > 0);
-            free(m.a);
-        }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const bool single = kinds[k].scalar == MPK_S || kinds[k].scalar == MPK_C;
+        dense m = pieces(kinds[k].scalar, kinds[k].symmetry, kinds[k].late);
+        compare(&m, single ? 1e-5 : 1e-8, kinds[k].late > 0);
+        free(m.a);
+    }
 }
 
 /* More than are swept together; each as if it were alone, but for rounding. */
