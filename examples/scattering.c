@@ -81,6 +81,8 @@ int main(int argc, char **argv) {
     const char *text;
     mpk_last_error(ctx, NULL, NULL, &text);
     if (mpk_failed(status)) printf("scattering: %s\n", text);
+    if (!mpk_failed(status) && info[1].low_rank_tolerance == 0)
+        printf("no front is large enough for blocks in low rank: scattering 48\n");
     const int fine = !mpk_failed(status) && apart <= 1e-9 * most;
     if (fine) printf("the fields differ by %.0e of the largest pressure\n", apart / most);
     mpk_problem_destroy(&a);

@@ -151,26 +151,32 @@ static void test_sides(void **state) {
     }
 }
 
+/* Large fronts that all workers share, and some that one has for itself. */
 static void test_threads(void **state) {
     (void)state;
-    dense m = pieces(MPK_D, MPK_SYMMETRIC, 20);
-    void *first = NULL;
-    mpk_factor_info told = {0};
-    for (int threads = 1; threads <= 4; threads += 3) {
-        mpk_options o = options_of(1e-8);
-        mpk_status status;
-        o.threads = threads;
-        system_of s = of_dense(&m, o);
-        void *b = sides(&s, 10), *x = solve(&s, 10, b, NULL, &status);
-        assert_int_equal(status, MPK_OK);
-        if (first) assert_memory_equal(x, first, 10 * ORDER * sizeof(double));
-        if (first) assert_true(told.kept == s.info.kept && told.kept_flops == s.info.kept_flops);
-        told = s.info;
-        free(first), free(b);
-        first = x;
-        end(&s);
+    for (int mesh = 0; mesh <= !TEST_SANITIZED; mesh++) {
+        dense m = pieces(MPK_D, MPK_SYMMETRIC, 20);
+        void *first = NULL;
+        mpk_factor_info told = {0};
+        for (int threads = 1; threads <= 4; threads += 3) {
+            mpk_options o = options_of(1e-8);
+            mpk_status status;
+            o.threads = threads;
+            if (mesh) o.ordering = MPK_ORDERING_ND;
+            system_of s = mesh ? of_spec("helmholtz 3d 32", o) : of_dense(&m, o);
+            assert_true(is_low(&s));
+            void *b = sides(&s, 10), *x = solve(&s, 10, b, NULL, &status);
+            assert_int_equal(status, MPK_OK);
+            if (first) assert_memory_equal(x, first, 10 * (size_t)s.a.n * sizeof(double));
+            if (first)
+                assert_true(told.kept == s.info.kept && told.kept_flops == s.info.kept_flops);
+            told = s.info;
+            free(first), free(b);
+            first = x;
+            end(&s);
+        }
+        free(first), free(m.a);
     }
-    free(first), free(m.a);
 }
 
 /* New values; all of L again, and back. */

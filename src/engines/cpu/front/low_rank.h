@@ -29,7 +29,7 @@ int64_t FN(low_space)(void);
 /** FN(rank_rows) for a front with compressed blocks, of those that begin in rows r0 .. r1-1. */
 void FN(low_rows)(const FN(rank) * u, const FN(front_work) * work, int64_t r0, int64_t r1);
 /** Compress the blocks of the panels that end at pivot p at the latest.
- *  works [in] one for each worker */
+ *  works [in] one for each worker of the pool; without one, that of this worker */
 void FN(low_panels)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works, int64_t p,
                     mpki_pool *pool, int worker);
 /** At the end of a front: all the others, and those that became whole again. */

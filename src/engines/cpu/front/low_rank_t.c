@@ -257,7 +257,7 @@ static void compress_panel(FN(front) * f, const FN(front_rules) * rules, FN(fron
     panel q = {.f = f, .rules = rules, .works = works, .number = number, .again = again};
     q.cols = again && left < SIDE ? (int)left : SIDE;
     weights(f, p, q.cols, q.t);
-    mpki_pool_for(pool, worker, f->low->count - number - 1, compress_item, &q);
+    mpki_pool_for(pool, pool ? worker : 0, f->low->count - number - 1, compress_item, &q);
 }
 
 /* Is half of a 2x2 pivot in another panel? */

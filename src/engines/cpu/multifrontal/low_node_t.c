@@ -73,7 +73,7 @@ mpk_status FN(low_leave)(walk *z, mpki_node *node, mpki_pool *pool, int worker) 
     int64_t entries = 0;
     double flops = 0;
     bool full = true;
-    FN(low_finish)(&f, &z->rules, z->works, pool, worker);
+    FN(low_finish)(&f, &z->rules, pool ? z->works : &z->works[worker], pool, worker);
     if (FN(front_stopped)(&z->rules, INFINITY)) return MPK_ERR_CANCELLED;
     for (int64_t k = 0; k < panels && full; k++) {
         const int64_t c0 = k * MPKI_PANEL, c1 = e < c0 + MPKI_PANEL ? e : c0 + MPKI_PANEL;
