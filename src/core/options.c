@@ -312,7 +312,7 @@ static const mpk_option table[] = {
      "is",
      "Of fronts with at least 256 columns and 1024 rows: blocks of L |D|^1/2 of 128 x 128 lose at "
      "most this in the Frobenius norm, relative to the scaled matrix. Less memory and, for "
-     "matrices of space with 10^5 rows and more, less time; 1e-6 to 1e-10 are usual. Solves are "
+     "meshes in space of 2e5 rows and more, less time; 1e-6 to 1e-10 are usual. Solves are "
      "refined to double precision, inertia is certified where the measured error allows, and the "
      "factor takes all of L by itself where refinement of a trial system does not converge. It "
      "counts for the analysis, too, which orders for it. On the processor."},
