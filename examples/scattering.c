@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
         if (!mpk_failed(status))
             printf("%s: %.0f MB, %.1f thousand million operations, backward error %.0e\n",
                    low ? "in low rank" : "all of L  ", 1e-6 * (double)info[low].bytes,
-                   1e-9 * info[low].kept_flops, solved[low].componentwise);
+                   1e-9 * info[low].low_rank_flops, solved[low].componentwise);
         mpk_factor_destroy(&fac);
         mpk_analysis_destroy(&an);
     }

@@ -64,14 +64,18 @@ typedef struct mpk_factor_info {
                     that was better; the next values begin with it */
     mpk_asymmetry
         asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
-    mpk_precision precision; /**< single: the factor is stored so although A is in double */
-    mpk_unfit unfit;         /**< direct: single or low rank was asked for, and this is why not */
-    double
-        low_rank_tolerance; /**< direct: blocks of L are in low rank, to this tolerance; 0: none */
-    int64_t kept;           /**< direct: numbers of L that are held; nnz, if none are so */
-    double kept_flops;      /**< direct: of the factorization with such blocks, their compression
+    mpk_precision precision;   /**< single: the factor is stored so although A is in double */
+    mpk_unfit unfit;           /**< direct: single or low rank was asked for, and this is why not */
+    int64_t kept_bytes;        /**< of `bytes`: what options.updates keeps for the next values */
+    int64_t untouched;         /**< fronts that kept their numbers, since no value of theirs, or of
+                                  those below them, changed; options.updates */
+    double redone;             /**< share of `flops` that was computed: 1, or less with untouched
+                                  fronts; 0: a method on blocks */
+    double low_rank_tolerance; /**< direct: blocks of L are in low rank, to this; 0: none are */
+    int64_t low_rank_nnz;      /**< direct: numbers of L that are held; nnz, if no block is so */
+    double low_rank_flops;     /**< direct: of the factorization with such blocks, their compression
                                     included; `flops`, if there are none */
-    int64_t reserved[4];    /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t reserved[1];       /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block

@@ -429,6 +429,11 @@ typedef struct mpk_options {
      *  products take longer unless blocks are full. Not with isai_pattern blocks. Default
      *  off. */
     mpk_switch isai_frames;
+    /** Keep what the next values need so that only the fronts that they touch are computed. on:
+     *  the contributions of all fronts stay, about as much again as the factor; the info says
+     *  how much. mpk_refactorize and mpk_refactorize_entries then give the bits of a whole
+     *  factorization. On the processor; a GPU computes everything. Default off. */
+    mpk_switch updates;
     /** Keep blocks of L in low rank where they lose no more than this; 0 (default): all of L as
      *  it is. Of fronts with at least 256 columns and 1024 rows: blocks of L |D|^1/2 of 128 x
      *  128 lose at most this in the Frobenius norm, relative to the scaled matrix. Less memory

@@ -397,6 +397,10 @@ static mpk_status refuse_less(const mpk_factor *fac) {
                                 "with precision = double"
                               : "Schur complements are not computed in low rank: factorize with "
                                 "low_rank_tolerance = 0");
+    if (less.low_rank > 0 && fac->options.updates == MPK_ON)
+        return mpki_error(fac->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "a factor in low rank keeps nothing for the next values: updates = off, "
+                          "or low_rank_tolerance = 0");
     return fac->engine->direct == &mpki_cpu_direct ? MPK_OK : mpki_less_refused(fac->ctx, less);
 }
 

@@ -238,8 +238,8 @@ static void take_info(mpk_factor *fac, const told *t) {
         .rank_bound = t->rank_bound,
         .again = (int)t->again,
         .asymmetry = mpki_asymmetry_of(mpki_skew_of(fac)),
-        .kept = t->nnz,
-        .kept_flops = t->flops,
+        .low_rank_nnz = t->nnz,
+        .low_rank_flops = t->flops,
         .precision = fac->narrow ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE,
         .unfit = (mpk_unfit)t->unfit};
 }

@@ -332,10 +332,11 @@ static void write_factor(object *top, const mpk_run *run) {
         text(&o, "precision", mpk_option_word("precision", (int)f->precision));
         if (f->low_rank_tolerance > 0) {
             real(&o, "low_rank_tolerance", "%g", f->low_rank_tolerance);
-            integer(&o, "kept", f->kept);
-            real(&o, "kept_flops", "%.15g", f->kept_flops);
+            integer(&o, "low_rank_nnz", f->low_rank_nnz);
+            real(&o, "low_rank_flops", "%.15g", f->low_rank_flops);
         }
         if (mpki_unfit(f->unfit).word) text(&o, "unfit", mpki_unfit(f->unfit).word);
+        if (f->kept_bytes > 0) integer(&o, "kept_bytes", f->kept_bytes);
     } else if (run->estimate.device_free_bytes > 0) {
         if (run->estimate.device_bytes >= 0)
             integer(&o, "device_bytes", run->estimate.device_bytes);

@@ -16,11 +16,15 @@ static mpk_status check_array(mpk_context *ctx, const mpk_systems *s, const char
     if (x && columns < 0) column.ld = rows > 1 ? (int32_t)rows : 1, columns = 1; /* not read */
     mpk_status status =
         mpki_batch_check_array(ctx, &shape, name, x ? &column : NULL, rows, columns);
-    if (!mpk_failed(status) && x->memory == MPK_DEVICE)
+    if (!mpk_failed(status) && x->memory == MPK_DEVICE && !s->engine)
         return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, -1,
-                          "%s lies in a device's memory: many systems at once are solved on the "
-                          "processor",
+                          "%s lies in a device's memory, and these systems were made for the "
+                          "processor: device = cuda",
                           name);
+    const bool some = x && s->count > 0 && rows > 0 && columns != 0;
+    if (!mpk_failed(status) && some && x->memory == MPK_DEVICE && !s->engine->is_here(ctx, x->data))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "%s is said to lie in device memory, and does not", name);
     return status;
 }
 

@@ -6,6 +6,7 @@
  *  the single engine (single.c), each context of its own those that are at home there. */
 #include "../core/pool.h"
 #include "../engines/cpu/systems/lanes.h"
+#include "../engines/interface/systems.h"
 #include "../factor/factor.h"
 #include <metapack/systems.h>
 
@@ -33,6 +34,7 @@ typedef struct mpki_slot {
     int home;               /* whose context fac was made with */
     int64_t place;          /* tier template: pack * width + lane */
     mpki_lane_outcome lane; /* likewise: what came of it */
+    double logdet[3];       /* likewise, on a device */
     bool examined, certified;
 } mpki_slot;
 
@@ -70,6 +72,8 @@ struct mpk_systems {
     const char *reason;
     const void *kernels; /* FN(lanes): what the environment says later does not change it */
     int width;
+    const mpki_systems_engine *engine; /* of a device; NULL: the processor's packs */
+    mpki_many *many;                   /* its object; NULL: there is no template */
     int64_t packs;
     mpki_lanes_pack *pack;
     mpki_pack_work *work; /* workers; made when they are first needed */
@@ -86,6 +90,8 @@ typedef struct mpki_systems_job {
     int64_t packs;
     _Atomic int64_t done; /* for progress */
     _Atomic int failed;   /* an mpk_status that ends the call */
+    void **values; /* by slot: values of a system whose solution by a device was no good; NULL:
+                      they lie in lanes */
 } mpki_systems_job;
 
 /** Where entry e of a column of system b lies: p + e step. */
@@ -118,6 +124,22 @@ mpk_status mpki_systems_run(mpki_systems_job *job);
 /** Room for packs of s->count systems. MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_packs_make(mpk_systems *s, int64_t count);
 void mpki_packs_free(mpk_systems *s);
+
+/** When the pivots of a system will do, by the options. */
+mpki_lanes_rules mpki_systems_rules(const mpk_systems *s);
+
+/** Systems on a device (device.c). open: s->engine. make: s->many from the template; where the
+ *  device cannot have it there is none, and s->reason says why. run: the systems of a call that have
+ *  a place there. singles: what the single engine needs of the device is brought, `item` is done for
+ *  each home, solutions go back. MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE */
+mpk_status mpki_device_open(mpk_systems *s);
+mpk_status mpki_device_make(mpk_systems *s);
+void mpki_device_free(mpk_systems *s);
+mpk_status mpki_device_run(mpki_systems_job *job);
+mpk_status mpki_device_singles(mpki_systems_job *job, mpki_pool *pool, mpki_task_fn item);
+/** A quantity of a system whose factors lie there: scale, D or the log-determinant. */
+mpk_status mpki_device_get(const mpk_systems *s, const mpki_slot *slot, mpk_quantity what,
+                           void *out);
 
 /** Work of the single engine (single.c): systems that are at home in context `home`. */
 void mpki_single_run(mpki_systems_job *job, int home);

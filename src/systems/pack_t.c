@@ -97,17 +97,7 @@ static void factorize(pack *g) {
     if (g->job->failed || !some) return;
     g->k->take(an->nnz, from, 1, g->p->ax);
     g->k->scale(g->plan, g->p, &g->work->lanes, lane);
-    const mpk_options *o = &g->s->options;
-    const double small =
-        o->zero_tolerance >= 0 ? o->zero_tolerance : mpki_default_zero_tolerance(an->scalar);
-    /* The single engine looks again at pivots that may be rounding; here such systems go to it, from a
-     * bound on that is wider than its own: with the same one 27 of 2400 singular matrices were told
-     * as regular that it finds singular (test_outcomes.c), with this none; of 80 000 up to order 29
-     * 14. Regular ones in bench/results/systems.md stay with the template all the same. */
-    const double wider = sizeof(R) == sizeof(double) ? 2e4 : 1e3;
-    const mpki_lanes_rules rules = {.bound = 1 / fmax(o->pivot_threshold, (double)R_EPS),
-                                    .small = small,
-                                    .noise = wider * (double)R_EPS / 2 * sqrt((double)an->n + 1)};
+    const mpki_lanes_rules rules = mpki_systems_rules(g->s);
     g->k->factor(g->plan, g->p, &rules, &g->work->lanes, lane);
     for (int q = 0; q < g->k->width; q++) {
         mpki_said *said;

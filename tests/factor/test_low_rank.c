@@ -92,10 +92,10 @@ static void compare(const dense *m, double tolerance, bool late) {
     mpk_solve_info info;
     mpk_status status;
     assert_true(is_low(&s) && !is_low(&wide) && s.info.unfit == MPK_FIT);
-    assert_true(s.info.nnz >= s.info.kept && wide.info.kept == wide.info.nnz);
-    assert_true((double)s.info.kept < 0.7 * (double)s.info.nnz);
+    assert_true(s.info.nnz >= s.info.low_rank_nnz && wide.info.low_rank_nnz == wide.info.nnz);
+    assert_true((double)s.info.low_rank_nnz < 0.7 * (double)s.info.nnz);
     assert_true((double)s.info.bytes < 0.8 * (double)wide.info.bytes);
-    assert_true(s.info.bytes > s.info.kept * (int64_t)mpk_scalar_size(m->scalar));
+    assert_true(s.info.bytes > s.info.low_rank_nnz * (int64_t)mpk_scalar_size(m->scalar));
     if (late) assert_true(s.info.rejected > 10);
     assert_int_equal(s.info.inertia.positive, wide.info.inertia.positive);
     assert_int_equal(s.info.inertia.negative, wide.info.inertia.negative);
@@ -169,7 +169,8 @@ static void test_threads(void **state) {
             assert_int_equal(status, MPK_OK);
             if (first) assert_memory_equal(x, first, 10 * (size_t)s.a.n * sizeof(double));
             if (first)
-                assert_true(told.kept == s.info.kept && told.kept_flops == s.info.kept_flops);
+                assert_true(told.low_rank_nnz == s.info.low_rank_nnz &&
+                            told.low_rank_flops == s.info.low_rank_flops);
             told = s.info;
             free(first), free(b);
             first = x;
@@ -358,6 +359,9 @@ static void test_refused(void **state) {
     refuses(&s, mpk_factor_save(s.ctx, s.fac, "low-rank-that-is-not-saved"), "low rank");
     assert_int_equal(access("low-rank-that-is-not-saved", F_OK), -1);
     mpk_factor *fac = NULL;
+    s.o.updates = MPK_ON;
+    refuses(&s, mpk_factorize(s.ctx, s.an, NULL, &s.o, &fac), "low rank");
+    s.o.updates = MPK_OFF;
     s.o.device = MPK_ON_CUDA;
     refuses(&s, mpk_factorize(s.ctx, s.an, NULL, &s.o, &fac), "on the processor alone");
     s.o.device = MPK_ON_AUTO;

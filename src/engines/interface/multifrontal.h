@@ -18,6 +18,7 @@ typedef struct mpki_pivot_rules {
     int threads;
     double memory_limit;        /* as options.memory_limit */
     double device_memory_limit; /* as options.device_memory_limit */
+    bool keep; /* what the next values need, so that only fronts that they touch are done anew */
     double low_rank; /* as options.low_rank_tolerance; an engine without `low_rank` ignores it */
 } mpki_pivot_rules;
 
@@ -42,10 +43,13 @@ typedef struct mpki_numeric_result {
     bool runaway;   /* it cost more than `stop` allows and was given up: there are no numbers */
     int64_t broken; /* zero pivots with entries in the outer rows: there is no Schur complement */
     int threads;    /* at work; 0: as many as were asked for */
-    /* where rules.low_rank > 0: blocks of L in low rank; numbers of L that are kept, of nnz; flops
-     * that were done, of `flops` */
-    int64_t low_blocks, kept;
-    double kept_flops;
+    /* with rules.keep: bytes that are kept; nodes whose numbers stayed, and their flops */
+    int64_t kept_bytes;
+    int32_t untouched;
+    double untouched_flops;
+    /* with rules.low_rank: numbers of L that are held, of nnz, and what was done, of `flops` */
+    int64_t low_nnz;
+    double low_flops;
 } mpki_numeric_result;
 
 /** A pivot whose smaller eigenvalue is in doubt: it may be nothing but rounding. */

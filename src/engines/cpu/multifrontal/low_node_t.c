@@ -65,10 +65,9 @@ void FN(low_release)(walk *z, mpki_node *node) {
     node->at_work = node->a = NULL;
 }
 
-mpk_status FN(low_leave)(walk *z, mpki_node *node, mpki_pool *pool, int worker) {
+mpk_status FN(low_leave)(walk *z, mpki_node *node, mpki_tally *tally, mpki_pool *pool, int worker) {
     FN(front) f = front_of(node);
     FN(low_rank) *low = f.low;
-    worker_state *state = &z->state[worker];
     const int64_t e = node->nelim, panels = (e + MPKI_PANEL - 1) / MPKI_PANEL;
     int64_t entries = 0;
     double flops = 0;
@@ -83,7 +82,6 @@ mpk_status FN(low_leave)(walk *z, mpki_node *node, mpki_pool *pool, int worker) 
             mpki_low_block *b = &low->block[k * low->count + i];
             const int64_t r0 = mpki_low_first(node->w, i);
             const int64_t r1 = mpki_low_end(node->nrows, node->w, i);
-            state->low_blocks += b->rank >= 0;
             entries += b->rank < 0 ? 0 : b->rank * (r1 - r0 + c1 - c0);
             if (b->rank < 0) full = (b->u = keep(z, &f, r0, r1, c0, c1, &entries)) != NULL;
         }
@@ -92,8 +90,8 @@ mpk_status FN(low_leave)(walk *z, mpki_node *node, mpki_pool *pool, int worker) 
     if (full && e < node->w)
         full = (node->rest = keep(z, &f, e, node->nrows, e, node->w, &ignored)) != NULL;
     if (!full || atomic_load(&low->failed)) return MPK_ERR_MEMORY;
-    state->kept += entries;
-    state->kept_flops += flops + (double)atomic_load(&low->flops);
+    tally->low_nnz += entries;
+    tally->low_flops += flops + (double)atomic_load(&low->flops);
     FN(low_release)(z, node);
     return MPK_OK;
 }

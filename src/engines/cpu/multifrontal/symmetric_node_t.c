@@ -137,10 +137,10 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
     }
 }
 
-static mpk_status storage(walk *z, mpki_node *node, mpki_pool *pool, int worker) {
+static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
     if (z->low_tolerance > 0 && mpki_low_pays(node->nrows, node->w))
         return FN(low_storage)(z, node, pool, worker);
-    char *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(node, sizeof(T)));
+    char *at = node_memory(z, node, mpki_node_bytes(node, sizeof(T)), room);
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);
     return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);
