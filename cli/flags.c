@@ -108,6 +108,7 @@ const cli_flag cli_flags[] = {
     {"pivot-threshold", 0, CLI_OPTION, PIVOTS, 0, "U", NULL},
     {"zero-tolerance", 0, CLI_OPTION, PIVOTS, 0, "T", NULL},
     {"static-shift", 0, CLI_OPTION, PIVOTS, 0, "E", NULL},
+    {"low-rank-tolerance", 0, CLI_OPTION, CLI_SOLVE | CLI_INERTIA, 0, "T", NULL},
     {"restart", 0, CLI_OPTION, CLI_SOLVE, 0, "M", NULL},
     {"shadow", 0, CLI_OPTION, CLI_SOLVE, 0, "S", NULL},
     {"symmetry-tolerance", 0, CLI_OPTION, READ, 0, "T", NULL},

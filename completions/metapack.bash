@@ -11,15 +11,16 @@ _metapack_options() # COMMAND -> its options
                 --device --threads --memory-limit --plot --force --json --quiet --progress
                 --help --ordering --given-perm --given-tree --given-blocks --given-pivots
                 --matching --scaling --model-threads --updates --accuracy --pivot-threshold
-                --zero-tolerance --static-shift --restart --shadow --symmetry-tolerance --direct
-                --factor-type --strategy --block --grid --similarity --similarity-end --joining
-                --level --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
-                --pivoting --stages --butterfly --schedule --sweeps --jacobi-epsilon
-                --jacobi-decay --jacobi-norm --jacobi-push --jacobi-judge --block-tolerance
-                --shift --omega --precision --solve-sweeps --triangular --isai-pattern
-                --isai-power --isai-block --isai-limit --isai-over --isai-relax --isai-precision
-                --isai-frames --device-number --device-memory-limit --backend --dense --trace
-                --energy --seed --deterministic' ;;
+                --zero-tolerance --static-shift --low-rank-tolerance --restart --shadow
+                --symmetry-tolerance --direct --factor-type --strategy --block --grid
+                --similarity --similarity-end --joining --level --level-rule --fill-factor
+                --capacity-rule --drop-tolerance --drop-norm --pivoting --stages --butterfly
+                --schedule --sweeps --jacobi-epsilon --jacobi-decay --jacobi-norm --jacobi-push
+                --jacobi-judge --block-tolerance --shift --omega --precision --solve-sweeps
+                --triangular --isai-pattern --isai-power --isai-block --isai-limit --isai-over
+                --isai-relax --isai-precision --isai-frames --device-number
+                --device-memory-limit --backend --dense --trace --energy --seed
+                --deterministic' ;;
         analyse | analyze)
             echo '--generate --output --tree --method --device --threads --memory-limit --plot
                 --json --quiet --progress --help --ordering --given-perm --given-tree
@@ -30,9 +31,9 @@ _metapack_options() # COMMAND -> its options
             echo '--generate --output --save-factor --factor --analysis --method --device
                 --threads --memory-limit --plot --force --json --quiet --progress --help
                 --ordering --given-perm --given-tree --matching --scaling --model-threads
-                --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
-                --device-number --device-memory-limit --trace --energy --seed
-                --deterministic' ;;
+                --pivot-threshold --zero-tolerance --static-shift --low-rank-tolerance
+                --symmetry-tolerance --device-number --device-memory-limit --trace --energy
+                --seed --deterministic' ;;
         inverse)
             echo '--generate --pattern --output --factor --analysis --threads --memory-limit
                 --plot --force --json --quiet --progress --help --ordering --given-perm
@@ -136,7 +137,7 @@ _metapack_number() # OPTION: is its value a number?
         --sweeps | --jacobi-epsilon | --jacobi-decay | --shift | --solve-sweeps) return 0 ;;
         --symmetry-tolerance | --omega | --device-number | --device-memory-limit) return 0 ;;
         --isai-power | --isai-block | --isai-limit | --isai-relax | --jacobi-push) return 0 ;;
-        --block-tolerance | --similarity-end) return 0 ;;
+        --block-tolerance | --similarity-end | --low-rank-tolerance) return 0 ;;
         *) return 1 ;;
     esac
 }

@@ -27,7 +27,7 @@ typedef enum mpk_rank {
 } mpk_rank;
 
 /** Why a direct factor of a matrix in double is not in single precision although options.precision
- *  asks for it. docs/guide/direct.md */
+ *  asks for it, or not in low rank although options.low_rank_tolerance does. docs/guide/direct.md */
 typedef enum mpk_unfit {
     MPK_FIT = 0,             /**< it is, or nobody asked */
     MPK_UNFIT_PIVOTS = 1,    /**< zero or replaced pivots */
@@ -64,14 +64,18 @@ typedef struct mpk_factor_info {
                     that was better; the next values begin with it */
     mpk_asymmetry
         asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
-    mpk_precision precision; /**< single: the factor is stored so although A is in double */
-    mpk_unfit unfit;         /**< direct: single was asked for, and this is why it is not */
-    int64_t kept_bytes;      /**< of `bytes`: what options.updates keeps for the next values */
-    int64_t untouched;       /**< fronts that kept their numbers, since no value of theirs, or of
+    mpk_precision precision;   /**< single: the factor is stored so although A is in double */
+    mpk_unfit unfit;           /**< direct: single or low rank was asked for, and this is why not */
+    int64_t kept_bytes;        /**< of `bytes`: what options.updates keeps for the next values */
+    int64_t untouched;         /**< fronts that kept their numbers, since no value of theirs, or of
                                   those below them, changed; options.updates */
-    double redone;           /**< share of `flops` that was computed: 1, or less with untouched
+    double redone;             /**< share of `flops` that was computed: 1, or less with untouched
                                   fronts; 0: a method on blocks */
-    int64_t reserved[4];     /**< 0: for numbers to come; metapack.h, Structs */
+    double low_rank_tolerance; /**< direct: blocks of L are in low rank, to this; 0: none are */
+    int64_t low_rank_nnz;      /**< direct: numbers of L that are held; nnz, if no block is so */
+    double low_rank_flops;     /**< direct: of the factorization with such blocks, their compression
+                                    included; `flops`, if there are none */
+    int64_t reserved[1];       /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block
@@ -93,8 +97,8 @@ typedef struct mpk_factor_info {
  *          | MPK_ERR_ARGUMENT, _INPUT: as mpk_problem_from_csc(); *fac is as it was
  *          | MPK_ERR_MEMORY, _NUMERIC (overflow, or LLT: a pivot that is not positive), _CANCELLED:
  *            a new *fac stays NULL, an old one holds no factorization any more
- *          | MPK_ERR_UNSUPPORTED: likewise; precision = single with method ldlt on a device, or of
- *            an interior (metapack/schur.h)
+ *          | MPK_ERR_UNSUPPORTED: likewise; precision = single or a low_rank_tolerance with method
+ *            ldlt on a device, or of an interior (metapack/schur.h)
  *  Threads: options.threads. Example: examples/refactor.c */
 MPK_API mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                  const mpk_options *options, mpk_factor **fac);

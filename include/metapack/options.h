@@ -435,8 +435,17 @@ typedef struct mpk_options {
      *  give the bits of a whole factorization. On the processor; a GPU computes everything.
      *  Default off. */
     mpk_switch updates;
+    /** Keep blocks of L in low rank where they lose no more than this; 0 (default): all of L as
+     *  it is. Of fronts with at least 256 columns and 1024 rows: blocks of L |D|^1/2 of 128 x
+     *  128 lose at most this in the Frobenius norm, relative to the scaled matrix. Less memory
+     *  and, for meshes in space of 2e5 rows and more, less time; 1e-6 to 1e-10 are usual.
+     *  Solves are refined to double precision, inertia is certified where the measured error
+     *  allows, and the factor takes all of L by itself where refinement of a trial system does
+     *  not converge. It counts for the analysis, too, which orders for it. On the processor.
+     *  From 0 to 1. */
+    double low_rank_tolerance;
     /* options: end */
-    int64_t reserved[11]; /**< 0: for options to come; metapack.h, Structs */
+    int64_t reserved[10]; /**< 0: for options to come; metapack.h, Structs */
 } mpk_options;
 
 /** Fill *options with the defaults. */

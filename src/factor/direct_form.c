@@ -331,15 +331,16 @@ static mpk_status match_again(mpk_factor *fac, int *stages) {
     return status;
 }
 
-/* From single precision back to that of A: no numbers are left. */
+/* From single precision back to that of A, and to all of L: no numbers are left. */
 static void widen(mpk_factor *fac) {
     fac->engine->direct->free(&fac->direct);
     mpki_release(fac->ctx, fac->ones);
     fac->ones = NULL;
     fac->narrow = false;
+    fac->low_rank = 0;
 }
 
-/* Why numbers in single precision do not do, as far as they tell. */
+/* Why numbers in single precision or low rank do not do, as far as they tell. */
 static mpk_unfit unfit_of(const mpk_factor_info *info) {
     static const double GROWTH = 1e6;
     return info->inertia.zero > 0 || info->perturbed > 0 ? MPK_UNFIT_PIVOTS
@@ -347,18 +348,19 @@ static mpk_unfit unfit_of(const mpk_factor_info *info) {
                                                          : MPK_FIT;
 }
 
-/* In single precision, if that does; else there are no numbers, those in double are to begin as if
- * nothing had been tried. It is tried again with every EVERY-th values.
+/* In single precision or low rank, if that does; else there are no numbers, those of all L in A's
+ * precision are to begin as if nothing had been tried. It is tried again with every EVERY-th values.
  * *why [out] where it does not: the reason */
-static mpk_status factorize_narrow(mpk_factor *fac, bool is_new, mpk_unfit *why) {
+static mpk_status factorize_less(mpk_factor *fac, bool is_new, mpki_less less, mpk_unfit *why) {
     enum { EVERY = 8 };
     mpk_unfit unfit = MPK_UNFIT_RANGE;
     int stages = 1;
     bool does = false;
     mpki_numeric_result result;
     mpk_status status = MPK_OK;
-    if (!fac->narrow) fac->engine->direct->free(&fac->direct);
-    fac->narrow = true;
+    if (fac->narrow != less.narrow || fac->low_rank != less.low_rank) widen(fac);
+    fac->narrow = less.narrow;
+    fac->low_rank = less.low_rank;
     fac->raised = 0;
     if (!fac->direct) status = mpki_direct_replace(fac, fac->an);
     if (!mpk_failed(status)) status = factorize_by_stages(fac, is_new, &result, &stages);
@@ -383,33 +385,38 @@ static mpk_status factorize_narrow(mpk_factor *fac, bool is_new, mpk_unfit *why)
     return MPK_OK;
 }
 
-/* Single precision where nothing answers to it. */
-static mpk_status refuse_narrow(const mpk_factor *fac) {
+/* Single precision or low rank where nothing answers to it. */
+static mpk_status refuse_less(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
-    if (fac->options.precision != MPK_PRECISION_SINGLE ||
-        mpki_factor_scalar(true, an) == an->scalar)
-        return MPK_OK;
+    const mpki_less less = mpki_less_asked(an, &fac->options);
+    if (!less.narrow && !(less.low_rank > 0)) return MPK_OK;
     if (an->split)
         return mpki_error(fac->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "Schur complements are not computed in single precision: factorize with "
-                          "precision = double");
-    const bool ignored = an->options.method != MPK_METHOD_LDLT; /* method auto: on a device */
-    return ignored || fac->engine->direct == &mpki_cpu_direct ? MPK_OK
-                                                              : mpki_narrow_refused(fac->ctx);
+                          less.narrow
+                              ? "Schur complements are not computed in single precision: factorize "
+                                "with precision = double"
+                              : "Schur complements are not computed in low rank: factorize with "
+                                "low_rank_tolerance = 0");
+    if (less.low_rank > 0 && fac->options.updates == MPK_ON)
+        return mpki_error(fac->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "a factor in low rank keeps nothing for the next values: updates = off, "
+                          "or low_rank_tolerance = 0");
+    return fac->engine->direct == &mpki_cpu_direct ? MPK_OK : mpki_less_refused(fac->ctx, less);
 }
 
 static mpk_status factorize(mpk_factor *fac, bool is_new) {
     int stages = 1;
     bool stale = false;
     mpk_unfit unfit = MPK_FIT;
-    mpk_status status = refuse_narrow(fac);
-    if (!mpk_failed(status) && mpki_narrow_wanted(fac, &unfit)) {
-        status = factorize_narrow(fac, is_new, &unfit);
-        if (mpk_failed(status) || fac->narrow) return status;
-    } else if (!mpk_failed(status) && fac->narrow) {
+    mpk_status status = refuse_less(fac);
+    if (mpk_failed(status)) return status;
+    const mpki_less less = mpki_less_wanted(fac, &unfit);
+    if (less.narrow || less.low_rank > 0) {
+        status = factorize_less(fac, is_new, less, &unfit);
+        if (mpk_failed(status) || mpki_lossy(fac)) return status;
+    } else if (mpki_lossy(fac)) {
         widen(fac);
     }
-    if (mpk_failed(status)) return status;
     fac->options.precision = MPK_PRECISION_DOUBLE; /* as it is in force from here on */
     fac->raised = fac->options.zero_tolerance < 0 ? fac->known.raised : 0;
     if (fac->matched > 0) fac->matched--;

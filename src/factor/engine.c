@@ -79,15 +79,13 @@ const mpki_engine *mpki_engine_of(mpk_context *ctx, const mpk_analysis *an,
                    told ? "a context without it" : "device = auto or cpu");
         return NULL;
     }
-    /* a direct factor in single precision of a matrix in double */
-    const bool narrow = an && options && options->precision == MPK_PRECISION_SINGLE &&
-                        an->options.method == MPK_METHOD_LDLT &&
-                        mpki_factor_scalar(true, an) != an->scalar;
-    if (narrow && (told || options->device == MPK_ON_CUDA)) {
-        mpki_narrow_refused(ctx);
+    const mpki_less less = an && options ? mpki_less_asked(an, options) : (mpki_less){0};
+    const bool asked = less.narrow || less.low_rank > 0;
+    if (asked && (told || options->device == MPK_ON_CUDA)) {
+        mpki_less_refused(ctx, less);
         return NULL;
     }
-    if (narrow) return &cpu;
+    if (asked) return &cpu;
     if (told && told->apart && options && options->device != MPK_ON_CPU) {
         mpki_error(ctx, MPK_ERR_UNSUPPORTED, "accelerator", -1,
                    "device %s is not read beside an accelerator: %s is where it computes",

@@ -58,7 +58,11 @@ mpk_status mpki_factor_symmetric(mpk_context *ctx, const char *stage, const mpk_
 }
 
 mpk_status mpki_factor_wide(mpk_context *ctx, const char *stage, const mpk_factor *fac) {
-    if (!fac->narrow) return MPK_OK;
+    if (!mpki_lossy(fac)) return MPK_OK;
+    if (!fac->narrow)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
+                          "the factor is in low rank, and only refined solves make up for that: "
+                          "factorize with low_rank_tolerance = 0");
     return mpki_error(ctx, MPK_ERR_UNSUPPORTED, stage, -1,
                       "the factor is in single precision, and only refined solves make up for "
                       "that: factorize with precision = double");

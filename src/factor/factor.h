@@ -122,6 +122,8 @@ struct mpk_factor {
     bool narrow;
     double *ones;
     int wide_for;
+    double low_rank; /* form direct: tolerance in force; 0: L is whole. Like `narrow`, the factor is
+                        nothing without refinement then (narrow.h) */
     struct mpki_block_body *blocks; /* form blocks: stages.h */
     /* form blocks, where the engine mirrors A itself: A in both triangles, that is its pattern, and
      * the engine's copy with the numbers; else empty and NULL */
@@ -172,7 +174,11 @@ mpk_status mpki_factor_whole(mpk_context *ctx, const char *stage, const mpk_fact
 /** Is fac one of a symmetric matrix, as `what` needs it? MPK_OK | MPK_ERR_UNSUPPORTED, recorded. */
 mpk_status mpki_factor_symmetric(mpk_context *ctx, const char *stage, const mpk_factor *fac,
                                  const char *what);
-/** Is fac in the precision of A? MPK_OK | MPK_ERR_UNSUPPORTED, recorded. */
+/** Is fac more than rounding away from A, so that solves have to be refined? */
+static inline bool mpki_lossy(const mpk_factor *fac) {
+    return fac->narrow || fac->low_rank > 0;
+}
+/** Is fac in the precision of A, and L whole? MPK_OK | MPK_ERR_UNSUPPORTED, recorded. */
 mpk_status mpki_factor_wide(mpk_context *ctx, const char *stage, const mpk_factor *fac);
 
 /** The scalar type of a direct factor. */

@@ -83,6 +83,10 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
         return mpki_error(fac->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "the direct factor of a matrix that is not symmetric has no precision = "
                           "single: take double");
+    if (fac->options.low_rank_tolerance > 0)
+        return mpki_error(fac->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "the direct factor of a matrix that is not symmetric is not kept in low "
+                          "rank: low_rank_tolerance = 0");
     if (!fac->direct) {
         const mpki_tree_view tree = mpki_tree_view_of(an);
         status = fac->engine->direct->make(fac->ctx, &tree, &fac->direct);

@@ -14,28 +14,6 @@ static int parts_of(const mpk_factor *fac) {
     return fac->an->scalar == MPK_Z ? 2 : 1;
 }
 
-mpk_status mpki_narrow_refused(mpk_context *ctx) {
-    return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                      "method ldlt has precision = single on the processor alone: device = cpu or "
-                      "auto, or precision = double");
-}
-
-bool mpki_narrow_wanted(mpk_factor *fac, mpk_unfit *why) {
-    const mpk_analysis *an = fac->an;
-    *why = MPK_FIT;
-    if (fac->options.precision != MPK_PRECISION_SINGLE ||
-        mpki_factor_scalar(true, an) == an->scalar)
-        return false;
-    if (an->n == 0 || fac->engine->direct != &mpki_cpu_direct || fac->away) return false;
-    if (mpki_core_is_part(&an->core)) {
-        *why = MPK_UNFIT_PATTERN;
-    } else if (fac->wide_for > 0) {
-        fac->wide_for--;
-        *why = MPK_UNFIT_BEFORE;
-    }
-    return !*why;
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 bool mpki_narrow_ones(mpk_factor *fac) {

@@ -6,12 +6,23 @@
  *  in double. fac->narrow says that the numbers are so. */
 #include "factor.h"
 
-/** May these values be factorized in single precision? It was asked for, on the processor, of a
- *  matrix in double that no pattern makes singular, and no older values were against it.
- *  *why [out] where it was asked for, and one of the last two is the reason */
-bool mpki_narrow_wanted(mpk_factor *fac, mpk_unfit *why);
+/** A factor that is less than A's, and what makes up for that is refinement: in single precision, in
+ *  low rank (fac->low_rank), or both. */
+typedef struct mpki_less {
+    bool narrow;
+    double low_rank; /* tolerance; 0: L is whole */
+} mpki_less;
+
+/** May these values have such a factor? It was asked for, on the processor, of a matrix that no
+ *  pattern makes singular, and no older values were against it; in single precision one in double,
+ *  in low rank one with large fronts.
+ *  *why [out] where it was asked for, and pattern or older values are the reason */
+mpki_less mpki_less_wanted(mpk_factor *fac, mpk_unfit *why);
+/** Do the options ask for such a factor of method ldlt? Of another scalar type where one in single
+ *  precision is A's own, nothing is asked for. */
+mpki_less mpki_less_asked(const mpk_analysis *an, const mpk_options *options);
 /** MPK_ERR_UNSUPPORTED, recorded: engines other than the processor's have no such factor. */
-mpk_status mpki_narrow_refused(mpk_context *ctx);
+mpk_status mpki_less_refused(mpk_context *ctx, mpki_less less);
 
 /** Have fac->ones. false: MPK_ERR_MEMORY, recorded. */
 bool mpki_narrow_ones(mpk_factor *fac);
@@ -19,7 +30,7 @@ bool mpki_narrow_ones(mpk_factor *fac);
  *  MPK_ERR_NUMERIC where an entry is too large for it, recorded. */
 void *mpki_narrow_values(mpk_factor *fac);
 
-/** Does refinement of a trial system reach the accuracy of rounding? Each step changes x, in the
+/** Of a factor that is less: does refinement of a trial system reach the accuracy of rounding? Each step changes x, in the
  *  scaling of the factor, by at most a quarter of what the one before did, the last one by rounding.
  *  *does [out]. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_narrow_does(mpk_factor *fac, bool *does);

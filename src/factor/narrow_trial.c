@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Does a direct factor in single precision do for a matrix in double? A solve of it is refined. */
+/* Does a direct factor in single precision, or in low rank, do for its matrix? A solve of it is
+ * refined. */
 #include "narrow.h"
 #include "refine.h"
 #include "../core/random.h"
@@ -7,17 +8,28 @@
 #include <string.h>
 
 /* Numbers that look random in the rows of S A S. */
-static void trial_side(const mpk_factor *fac, double *b) {
-    const int parts = fac->an->scalar == MPK_Z ? 2 : 1;
+static void trial_side(const mpk_factor *fac, void *b) {
+    const bool single = fac->an->scalar == MPK_S || fac->an->scalar == MPK_C;
+    const int parts = fac->an->scalar >= MPK_C ? 2 : 1;
+    float *x = b;
+    double *wide = b;
     uint64_t state = 1;
     for (int32_t i = 0; i < fac->an->n; i++)
-        for (int k = 0; k < parts; k++) *b++ = mpki_random_signed(&state) / fac->scale[i];
+        for (int k = 0; k < parts; k++) {
+            const double value = mpki_random_signed(&state) / fac->scale[i];
+            if (single)
+                *x++ = (float)value;
+            else
+                *wide++ = value;
+        }
 }
 
 mpk_status mpki_narrow_does(mpk_factor *fac, bool *does) {
     enum { STEPS = 10 };
-    static const double ACCURACY = 1e-14, RATE = 0.25, NEXT = 1e-15, RESIDUAL = 1e-6;
     const mpk_analysis *an = fac->an;
+    const double times = an->scalar == MPK_S || an->scalar == MPK_C ? 0x1p29 : 1;
+    const double ACCURACY = 1e-14 * times, NEXT = 1e-15 * times, RATE = 0.25;
+    const double RESIDUAL = times > 1 ? 1e-2 : 1e-6;
     const size_t size = mpk_scalar_size(an->scalar);
     mpki_solve_work work;
     *does = false;

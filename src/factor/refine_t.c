@@ -225,7 +225,7 @@ mpki_contraction FN(refine_narrow)(mpki_solve_work *work, int steps, double accu
 
 bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk_solve_info *info) {
     const mpki_system *s = &work->system;
-    if (work->m.fac->narrow) {
+    if (mpki_lossy(work->m.fac)) {
         mpki_quality q = FN(measure)(s, vx, work->b, work->r, work->w, work->sums);
         const double unrefined = q.componentwise;
         const mpki_contraction c = FN(refine_narrow)(work, steps, accuracy, 0.5, vx, &q);

@@ -103,6 +103,8 @@ static mpk_status savable(mpk_context *ctx, const mpk_factor *fac) {
     if (fac->form != &mpki_direct_form)
         why = "only factors by the direct method are saved; of other methods the analysis is, and "
               "they factorize anew";
+    else if (fac->low_rank > 0)
+        why = "a factor in low rank is not saved: factorize with low_rank_tolerance = 0 to save it";
     else if (!fac->engine->direct->save)
         why = "the factor lies on a device: factorize with device = cpu to save it";
     return why ? mpki_error(ctx, MPK_ERR_UNSUPPORTED, SAVE, -1, "%s", why) : MPK_OK;
@@ -236,6 +238,8 @@ static void take_info(mpk_factor *fac, const told *t) {
         .rank_bound = t->rank_bound,
         .again = (int)t->again,
         .asymmetry = mpki_asymmetry_of(mpki_skew_of(fac)),
+        .low_rank_nnz = t->nnz,
+        .low_rank_flops = t->flops,
         .precision = fac->narrow ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE,
         .unfit = (mpk_unfit)t->unfit,
         .redone = 1};

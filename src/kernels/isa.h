@@ -36,6 +36,8 @@ void ISA_FN(residual_columns)(int32_t n, const int64_t *ap, const int32_t *ai, c
                               const T *x, const T *b, T *r, double *w, double *work);
 void ISA_FN(residual_rows)(int32_t r0, int32_t r1, const int64_t *ptr, const int32_t *col,
                            const T *val, const T *x, const T *b, T *r, double *w);
+int ISA_FN(compress)(int rows, int cols, T *a, int64_t lda, R tolerance, int most, T *q,
+                     int64_t ldq, T *z, int64_t ldz);
 extern const FN(kernels) ISA_FN(table);
 
 #endif

@@ -73,6 +73,12 @@ typedef struct FN(kernels) {
      *  ptr[i+1]-1, val[k] in column col[k]. */
     void (*residual_rows)(int32_t r0, int32_t r1, const int64_t *ptr, const int32_t *col,
                           const T *val, const T *x, const T *b, T *r, double *w);
+
+    /** A = Q Z but for at most `tolerance` in the Frobenius norm, A rows x cols, cols <= 128.
+     *  a [inout] what is left of it. q [out] rows x rank, z [out] rank x cols; room for `most`
+     *  Returns the rank; -1: it is more than `most`, or looks so, or A is not finite. */
+    int (*compress)(int rows, int cols, T *a, int64_t lda, R tolerance, int most, T *q, int64_t ldq,
+                    T *z, int64_t ldz);
 } FN(kernels);
 
 #endif

@@ -133,4 +133,5 @@ const FN(kernels) ISA_FN(table) = {MPKI_STRING(MPKI_ISA),
                                    ISA_FN(lower_t),
                                    ISA_FN(residual),
                                    ISA_FN(residual_columns),
-                                   ISA_FN(residual_rows)};
+                                   ISA_FN(residual_rows),
+                                   ISA_FN(compress)};

@@ -330,6 +330,11 @@ static void write_factor(object *top, const mpk_run *run) {
         integer(&o, "two_by_two", f->two_by_two);
         real(&o, "growth", "%.6g", f->growth);
         text(&o, "precision", mpk_option_word("precision", (int)f->precision));
+        if (f->low_rank_tolerance > 0) {
+            real(&o, "low_rank_tolerance", "%g", f->low_rank_tolerance);
+            integer(&o, "low_rank_nnz", f->low_rank_nnz);
+            real(&o, "low_rank_flops", "%.15g", f->low_rank_flops);
+        }
         if (mpki_unfit(f->unfit).word) text(&o, "unfit", mpki_unfit(f->unfit).word);
         if (f->kept_bytes > 0) integer(&o, "kept_bytes", f->kept_bytes);
     } else if (run->estimate.device_free_bytes > 0) {

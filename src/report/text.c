@@ -136,17 +136,24 @@ mpki_unfit_text mpki_unfit(mpk_unfit unfit) {
         [MPK_UNFIT_PIVOTS] = {"pivots", "zero or replaced pivots"},
         [MPK_UNFIT_RANGE] = {"range", "numbers were too large for it"},
         [MPK_UNFIT_GROWTH] = {"growth", "pivots grew too much"},
-        [MPK_UNFIT_CONDITION] = {"condition", "a trial system was not refined to double precision"},
+        [MPK_UNFIT_CONDITION] = {"condition", "a trial system was not refined to full precision"},
         [MPK_UNFIT_PATTERN] = {"pattern", "the matrix is structurally singular"},
         [MPK_UNFIT_BEFORE] = {"before", "older values were against it"}};
     return (size_t)unfit < sizeof texts / sizeof *texts ? texts[unfit] : texts[MPK_FIT];
 }
 
-/* Of a direct factor for which single precision was asked. */
-static void write_precision(const mpk_factor_info *f, mpki_buffer *out) {
+/* Of a direct factor for which single precision, or low rank, was asked. */
+static void write_precision(const mpk_options *o, const mpk_factor_info *f, mpki_buffer *out) {
     const char *why = mpki_unfit(f->unfit).why;
+    char x[MPKI_UNIT_MAX];
+    if (f->low_rank_tolerance > 0)
+        mpki_line(out, "", "in low rank to %.1g: %.0f %% of its entries are held, %s done",
+                  f->low_rank_tolerance, 100 * (double)f->low_rank_nnz / (double)f->nnz,
+                  mpki_show_si(x, f->low_rank_flops, "FLOP"));
     if (f->precision == MPK_PRECISION_SINGLE)
         mpki_line(out, "", "in single precision: solves are refined, the inertia is not certified");
+    else if (why && o->low_rank_tolerance > 0)
+        mpki_line(out, "", "of full rank: low rank did not do, %s", why);
     else if (why)
         mpki_line(out, "", "in double precision: single did not do, %s", why);
 }
@@ -183,7 +190,7 @@ static void write_factor(const mpk_report *report, mpki_buffer *out) {
               general ? "L and U" : "L", mpki_show_si(x, (double)f->nnz, ""),
               run->problem.nnz > 0 ? (double)f->nnz / (double)run->problem.nnz : 0.0,
               mpki_show_count(y, f->max_front));
-    write_precision(f, out);
+    write_precision(&run->options, f, out);
     if (general) {
         write_general_pivots(run, out);
         return;

@@ -51,7 +51,7 @@ static void tell_consistent(int said, bool solved, bool first, mpk_solve_info *i
 /* A factor in single precision is nothing without refinement. */
 static int steps_of(const mpki_columns *c) {
     enum { LEAST = 10 };
-    return c->fac->narrow && c->options->refine < LEAST ? LEAST : c->options->refine;
+    return mpki_lossy(c->fac) && c->options->refine < LEAST ? LEAST : c->options->refine;
 }
 
 /* Refinement with a factor in single precision has ended at x, column r, whose errors are too
@@ -103,8 +103,8 @@ static mpk_status make_vectors(const mpki_columns *c, vectors *v) {
     const int64_t n = c->fac->an->n;
     const size_t size = mpk_scalar_size(c->fac->an->scalar);
     *v = (vectors){.most = c->nrhs < MPKI_REFINED_TOGETHER ? c->nrhs : MPKI_REFINED_TOGETHER};
-    if (c->fac->narrow || c->nrhs == 1) v->most = 1;
-    if (c->fac->narrow || c->nrhs == 1) return MPK_OK;
+    if (mpki_lossy(c->fac) || c->nrhs == 1) v->most = 1;
+    if (mpki_lossy(c->fac) || c->nrhs == 1) return MPK_OK;
     v->memory = mpki_alloc(c->ctx, STAGE, n * (2 * v->most + 1), size);
     v->w = MPKI_NEW(c->ctx, STAGE, n * v->most, double);
     return mpki_failed(c->ctx);
@@ -146,7 +146,7 @@ static mpk_status refine_some(const mpki_columns *c, int32_t r, int32_t count, c
         if (!finite)
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, c->first + r + k,
                               "solution %d overflows", c->first + r + k + 1);
-        if (c->fac->narrow && !(work->last.componentwise <= accuracy) &&
+        if (mpki_lossy(c->fac) && !(work->last.componentwise <= accuracy) &&
             mpk_failed(iterate_column(c, r, work, accuracy, y->x, &before, info)))
             return mpki_failed(c->ctx);
         const int said = work->kernel ? in_range(work, y->b, y->w) : 0;

@@ -32,6 +32,7 @@ static const char *unfit(const mpk_analysis *an, const mpk_options *o) {
     if (o->scaling == MPK_OFF) return "scaling is off";
     if (o->static_shift > 0) return "static_shift is set";
     if (o->precision == MPK_PRECISION_SINGLE) return "precision is single";
+    if (o->low_rank_tolerance > 0) return "low_rank_tolerance is set";
     if (o->condition == MPK_ON) return "the condition is asked for";
     if (o->krylov != MPK_KRYLOV_AUTO && o->krylov != MPK_KRYLOV_NONE)
         return "an iterative method is asked for";

@@ -72,6 +72,7 @@ static const struct {
     {"butterfly", "acts where pivots are rejected"},
     {"level_rule", "small patterns are full at once"},
     {"drop_norm", "nothing may lie between the norms"},
+    {"low_rank_tolerance", "small fronts are kept whole: test_low_rank"},
 };
 
 /* Zeros on the diagonal, and an ordering by dissection: what one does not show the other does. */
@@ -227,7 +228,7 @@ static void test_walk(void **unused) {
     static const char *const never[] = {
         "method",  "deterministic", "model_threads",       "symmetry_tolerance",
         "device",  "device_number", "device_memory_limit", "direct",
-        "joining", "threads"};
+        "joining", "threads",       "low_rank_tolerance"};
     for (int k = 0; mpk_option_at(k); k++) {
         bool is_never = seen[k] > 0;
         for (size_t n = 0; n < sizeof never / sizeof *never; n++)

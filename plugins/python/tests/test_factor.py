@@ -699,3 +699,20 @@ def test_single_precision():
     near = np.array([[1, 1], [1, 1 + 1e-9]])
     told = pymetapack.ldl(near, precision="single").stats()["factor"]
     assert told["precision"] == "double" and told["unfit"] in ("pivots", "condition")
+
+
+def test_low_rank():
+    n = 1100
+    place = np.linspace(0, 1, n)
+    a = 0.05 / (0.1 + abs(place[:, None] - place)) + np.diag(np.where(np.arange(n) % 3, 3.0, -3.0))
+    b = np.random.default_rng(2).standard_normal(n)
+    whole, low = pymetapack.ldl(a), pymetapack.ldl(a, low_rank_tolerance=1e-8)
+    told = low.stats()["factor"]
+    assert told["low_rank_tolerance"] == 1e-8 and told["unfit"] == ""
+    assert told["low_rank_nnz"] < 0.5 * told["nnz"] and told["bytes"] < 0.6 * whole.stats()["factor"]["bytes"]
+    for settings in ({}, {"refine": 0}):  # each is refined
+        check_solution(a, low.solve(b, **settings), b)
+    assert low.inertia == whole.inertia
+    with pytest.raises(pymetapack.MetapackError, match="low rank"):
+        low.inverse_diagonal()
+    assert pymetapack.ldl(a[:50, :50], low_rank_tolerance=1e-8).stats()["factor"]["low_rank_tolerance"] == 0

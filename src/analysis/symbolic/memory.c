@@ -27,6 +27,21 @@ int64_t mpki_factor_bytes(const mpk_analysis *an, double entry) {
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
+/* Bytes of a front in low rank while it is at work; 0: it is not. */
+static double low_front(const mpk_analysis *an, int32_t s) {
+    const int64_t w = an->sptr[s + 1] - an->sptr[s], m = an->rptr[s + 1] - an->rptr[s];
+    const bool low = an->options.low_rank_tolerance > 0 && an->symmetry != MPK_GENERAL;
+    return low && mpki_low_pays(w + m, w)
+               ? (double)(mpki_trapezoid(w + m, w) + 8) * (double)mpk_scalar_size(an->scalar)
+               : 0;
+}
+
+double mpki_low_bytes(const mpk_analysis *an) {
+    double bytes = 0;
+    for (int32_t s = 0; s < an->nsuper; s++) bytes += low_front(an, s);
+    return bytes;
+}
+
 /* Of a contribution. */
 static double contribution_bytes(const mpk_analysis *an, int32_t s, double entry) {
     const int64_t m = an->rptr[s + 1] - an->rptr[s];
@@ -105,7 +120,10 @@ mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     const double worker = (double)mpki_front_work(an->n) * entry + 12.0 * info->max_front;
     /* each node's description, pointer to its contribution, share of a task */
     const double delayed = delayed_bytes(an, factor);
-    const double peak = mpki_alloc_bytes(factor) + delayed + stack + mpki_alloc_bytes(values) +
+    double lent = 0; /* the largest front in low rank, beside the factor, for each worker */
+    for (int32_t s = 0; s < an->nsuper; s++) lent = fmax(lent, low_front(an, s));
+    const double peak = workers(ctx, an) * mpki_alloc_bytes(lent) + mpki_alloc_bytes(factor) +
+                        delayed + stack + mpki_alloc_bytes(values) +
                         workers(ctx, an) * mpki_alloc_bytes(worker) + nodes * MPKI_NODE_BYTES;
     info->factor_bytes = mpki_factor_bytes(an, entry);
     info->peak_bytes = peak < 9e18 ? (int64_t)peak : INT64_MAX;

@@ -89,8 +89,10 @@ mpk_status mpki_symbolic_fits(mpk_context *ctx, const mpk_analysis *an) {
     const double limit = an->options.memory_limit;
     const double maps = 2 * sizeof(int32_t) * (double)an->rptr[an->nsuper] +
                         (double)an->nnz * (double)sizeof(mpki_scatter);
-    return mpki_memory_check(ctx, STAGE, "the factorization",
-                             (double)an->info.peak_bytes + (limit > 0 ? 0 : maps), limit);
+    /* what low rank leaves of large fronts is not known */
+    return mpki_memory_check(
+        ctx, STAGE, "the factorization",
+        (double)an->info.peak_bytes - mpki_low_bytes(an) + (limit > 0 ? 0 : maps), limit);
 }
 
 /* Its tree has hardly a path that is longer than the others. */
@@ -138,6 +140,9 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
     if (by_paths && mpk_failed(status = mpki_nodes_shorten(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
+    if (an->options.low_rank_tolerance > 0 && !outer &&
+        mpk_failed(status = mpki_cluster(ctx, whole, an)))
+        goto done;
     if (mpk_failed(status = mpki_symbolic_predict(ctx, an))) goto done;
     if (mpk_failed(status = mpki_symbolic_fits(ctx, an))) goto done;
     if (mpk_failed(status = mpki_structure_rows(ctx, whole, an))) goto done;

@@ -101,6 +101,11 @@ mpk_status mpki_symbolic_fits(mpk_context *ctx, const mpk_analysis *an);
  *  maps of the analysis are not in it.
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an);
+/** Low rank (options.low_rank_tolerance): the columns of large supernodes, which have their numbers,
+ *  in an order that suits it. graph: of A. MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_cluster(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an);
+/** Bytes of the fronts whose L may be kept in low rank; 0: that is not asked for. */
+double mpki_low_bytes(const mpk_analysis *an);
 /** Those of the factor alone, whose entries take so many bytes. */
 int64_t mpki_factor_bytes(const mpk_analysis *an, double entry);
 

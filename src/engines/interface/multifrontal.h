@@ -19,6 +19,7 @@ typedef struct mpki_pivot_rules {
     double memory_limit;        /* as options.memory_limit */
     double device_memory_limit; /* as options.device_memory_limit */
     bool keep; /* what the next values need, so that only fronts that they touch are done anew */
+    double low_rank; /* as options.low_rank_tolerance; an engine without `low_rank` ignores it */
 } mpki_pivot_rules;
 
 /** When to give up the order in force: when more flops than this were done, or more columns were
@@ -46,6 +47,9 @@ typedef struct mpki_numeric_result {
     int64_t kept_bytes;
     int32_t untouched;
     double untouched_flops;
+    /* with rules.low_rank: numbers of L that are held, of nnz, and what was done, of `flops` */
+    int64_t low_nnz;
+    double low_flops;
 } mpki_numeric_result;
 
 /** A pivot whose smaller eigenvalue is in doubt: it may be nothing but rounding. */
@@ -276,6 +280,8 @@ typedef struct mpki_direct_engine {
     /** x (n) := a vector that L U, or its transpose, takes to zero: 1 or -1 at each zero pivot,
      *  signs that look random. Returns MPK_OK | MPK_ERR_CANCELLED */
     mpk_status (*null_vector)(mpki_direct_solver *s, bool transposed, void *x);
+    /** Has the tree fronts whose L may be kept in low rank? NULL: the engine keeps none so. */
+    bool (*low_rank)(const mpki_tree_view *tree);
     /** Write the numbers to a file that is open; failures are the archive's. NULL, and so is the
      *  next one: the engine has none for that. */
     void (*save)(const mpki_direct *f, mpki_archive *to);

@@ -228,7 +228,8 @@ class Factor:
             info = self._factor_info()
             self._sound = (info.rank == lib.MPK_RANK_FULL and info.perturbed == 0
                            and info.asymmetry.pairs == 0
-                           and info.precision == lib.MPK_PRECISION_DOUBLE)  # fmt: skip
+                           and info.precision == lib.MPK_PRECISION_DOUBLE
+                           and info.low_rank_tolerance == 0)  # fmt: skip
 
     def _told_singular(self, stacklevel: int) -> None:
         tell_apart(self._factor_info().asymmetry, stacklevel + 1)

@@ -33,7 +33,8 @@ typedef struct FN(front) {
                     pivot */
     int flat;    /* columns ld0 apart instead of panels: cpu/dense/ */
     T *right;    /* flat: (128 + 16) w entries, 64-byte aligned, for packed operands; or NULL */
-    bool last;   /* all columns must be eliminated here, as those of a root, though rows are below:
+    struct FN(low_rank) * low; /* low_rank.h: blocks of finished panels, compressed; or NULL */
+    bool last; /* all columns must be eliminated here, as those of a root, though rows are below:
                     by complete pivoting among the fully summed ones where the test fails */
 } FN(front);
 
@@ -46,6 +47,7 @@ typedef struct FN(front_work) {
     int32_t *perm; /* 2 x 128 */
     T *inner;      /* the same for the recursion into a block: 3 x 32 x 128 */
     T *dd;         /* 4 x 128: D and D^-1 of the recursion */
+    T *low;        /* FN(low_space)(), where a front has `low` */
 } FN(front_work);
 
 typedef struct FN(front_rules) {

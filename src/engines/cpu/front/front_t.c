@@ -8,7 +8,7 @@
  * A block of at most 128 untried columns is pulled, its diagonal block is factored with pivots from
  * inside, the rows below follow, and the leading columns whose entries stay within 1/u are
  * accepted. */
-#include "rank.h"
+#include "low_rank.h"
 
 #include <float.h>
 #include <string.h>
@@ -120,6 +120,7 @@ static void permute_rows(FN(front) * f, int64_t p, int32_t b, const int32_t *per
     mpki_pool_for(pool, worker, (p + COLUMNS_PER_ITEM - 1) / COLUMNS_PER_ITEM, reorder_item, &s);
     memcpy(id, f->id + p, (size_t)b * sizeof *id);
     for (int32_t i = 0; i < b; i++) f->id[p + i] = id[perm[i]];
+    if (f->low) FN(low_permute)(f, p, b, perm);
 }
 
 /* ---- the rows below -------------------------------------------------------------------------- */
@@ -214,7 +215,7 @@ static void ahead_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     FN(rank)
     u = {f,     s->rules,           s->works,       r0, r1, s->next, s->base, s->p,
          s->b2, at(f, r0, s->next), ld(f, s->next), 0,  0};
-    FN(rank_rows)(&u, s->works[worker].packed, r0, r1);
+    FN(rank_rows)(&u, &s->works[worker], r0, r1);
 }
 
 static void factor_ahead(ahead *s, mpki_pool *pool, int worker) {
@@ -259,7 +260,7 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
         pull(f, rules, work, pool, worker, p, split, end, seen, p);
         pull(f, rules, work, pool, worker, split, p + b, end, base, p);
-        const bool look_ahead = tile > MPKI_TILE && tile == widest;
+        const bool look_ahead = tile > MPKI_TILE && tile == widest && !f->low;
         const int32_t b2 = look_ahead && p + b < end && p > base ? width(p + b, end, tile) : 0;
 
         for (int32_t j = 0; j < b; j++)
@@ -317,6 +318,7 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
         *rejected += left;
         end -= left;
         p += ne;
+        if (f->low) FN(low_panels)(f, rules, work - (pool ? worker : 0), p, pool, worker);
     }
     f->nelim = (int32_t)p;
 }

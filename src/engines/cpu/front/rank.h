@@ -34,8 +34,12 @@ typedef struct FN(rank) {
 } FN(rank);
 
 /** Rows r0 .. r1-1 of an update, in steps of pivots.
- *  packed [out] work of one worker: the right operand of a step */
-void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1);
+ *  work [in] of one worker: the right operand of a step */
+void FN(rank_rows)(const FN(rank) * u, const FN(front_work) * work, int64_t r0, int64_t r1);
+/** The same by the pivots of one step, k0 .. k1-1, that end where step_end() says. */
+void FN(rank_step)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1, int64_t k0, int64_t k1,
+                   int overwrite);
+int64_t FN(rank_step_end)(const FN(front) * f, int64_t k0, int64_t k1);
 
 /** Rows of an item: three items for each worker, unless that leaves too few rows to pack for. */
 int64_t FN(rank_item_rows)(int64_t rows, mpki_pool *pool);

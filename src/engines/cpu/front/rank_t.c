@@ -1,44 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Updates of a front by its pivots (rank.h). */
-#include "rank.h"
+#include "low_rank.h"
 
 #include <string.h>
 
-/* Pivots k0 .. of one step: at most a panel (flat: one more), never half of a 2x2 pivot. A 2x2
- * pivot across two panels is a step of its own (k1 - k0 == 2). */
-static int64_t step_end(const FN(front) * f, int64_t k0, int64_t k1) {
-    int64_t edge = ((k0 + (f->flat ? 1 : 0)) / MPKI_PANEL + 1) * MPKI_PANEL;
-    if (edge >= k1) return k1;
-    if (!is_pair(f, edge - 1)) return edge;
-    if (f->flat) return edge - 1; /* a pair across the edge goes with the next step */
-    return edge - 1 > k0 ? edge - 1 : edge + 1;
-}
-
-void FN(rank_rows)(const FN(rank) * u, T *packed, int64_t r0, int64_t r1) {
+void FN(rank_rows)(const FN(rank) * u, const FN(front_work) * work, int64_t r0, int64_t r1) {
     const FN(front) *f = u->f;
-    const FN(kernels) *k = u->rules->k;
     int overwrite = u->overwrite;
-    T *c = u->c + (r0 - u->row0);
+    if (f->low) {
+        FN(low_rows)(u, work, r0, r1);
+        return;
+    }
     for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1, overwrite = 0) {
-        k1 = step_end(f, k0, u->k1);
+        k1 = FN(rank_step_end)(f, k0, u->k1);
         if (FN(front_stopped)(u->rules, (double)(r1 - r0) * u->cols * (double)(k1 - k0))) return;
-        if (k0 / MPKI_PANEL == (k1 - 1) / MPKI_PANEL) {
-            k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
-                    u->rules->hermitian, packed);
-            k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0), packed, c,
-                        u->ldc, overwrite, r0 - u->col0);
-        } else { /* a pair across two panels */
-            T pair[2 * MPKI_PANEL], depth1[MPKI_PANEL + 64];
-            memcpy(pair, at(f, u->col0, k0), (size_t)u->cols * sizeof(T));
-            memcpy(pair + u->cols, at(f, u->col0, k0 + 1), (size_t)u->cols * sizeof(T));
-            k->pack(u->cols, 2, pair, u->cols, f->d + 2 * k0, u->rules->hermitian, packed);
-            for (int h = 0; h < 2; h++) {
-                for (int32_t j = 0; j < u->cols; j += k->nc) /* depth h of each sliver */
-                    memcpy(depth1 + j, packed + 2 * j + h * k->nc, (size_t)k->nc * sizeof(T));
-                k->multiply(r1 - r0, u->cols, 1, at(f, r0, k0 + h), ld(f, k0 + h), depth1, c,
-                            u->ldc, overwrite && h == 0, r0 - u->col0);
-            }
-        }
+        FN(rank_step)(u, work->packed, r0, r1, k0, k1, overwrite);
     }
 }
 
@@ -50,16 +26,16 @@ static int64_t packed_width(const FN(rank) * u) {
 static void pack_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const FN(rank) *u = arg;
     const FN(front) *f = u->f;
-    int64_t k0 = u->k0, k1 = step_end(f, k0, u->k1);
+    int64_t k0 = u->k0, k1 = FN(rank_step_end)(f, k0, u->k1);
     (void)pool, (void)worker;
-    for (; item > 0; item--) k0 = k1, k1 = step_end(f, k0, u->k1);
+    for (; item > 0; item--) k0 = k1, k1 = FN(rank_step_end)(f, k0, u->k1);
     u->rules->k->pack(u->cols, (int)(k1 - k0), at(f, u->col0, k0), ld(f, k0), f->d + 2 * k0,
                       u->rules->hermitian, f->right + packed_width(u) * (k0 - u->k0));
 }
 
 void FN(rank_pack)(const FN(rank) * u, mpki_pool *pool, int worker) {
     int64_t items = 0;
-    for (int64_t k = u->k0; k < u->k1; items++) k = step_end(u->f, k, u->k1);
+    for (int64_t k = u->k0; k < u->k1; items++) k = FN(rank_step_end)(u->f, k, u->k1);
     mpki_pool_for(pool, worker, items, pack_item, (void *)(uintptr_t)u);
 }
 
@@ -67,7 +43,7 @@ static void packed_rows(const FN(rank) * u, int64_t r0, int64_t r1) {
     const FN(front) *f = u->f;
     T *c = u->c + (r0 - u->row0);
     for (int64_t k0 = u->k0, k1; k0 < u->k1; k0 = k1) {
-        k1 = step_end(f, k0, u->k1);
+        k1 = FN(rank_step_end)(f, k0, u->k1);
         if (FN(front_stopped)(u->rules, (double)(r1 - r0) * u->cols * (double)(k1 - k0))) return;
         u->rules->k->multiply(r1 - r0, u->cols, (int)(k1 - k0), at(f, r0, k0), ld(f, k0),
                               f->right + packed_width(u) * (k0 - u->k0), c, u->ldc, 0,
@@ -118,7 +94,7 @@ static void rank_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     const FN(rank) *u = arg;
     int64_t r0 = u->row0 + item * u->step, r1 = r0 + u->step;
-    FN(rank_rows)(u, u->works[worker].packed, r0, r1 < u->row1 ? r1 : u->row1);
+    FN(rank_rows)(u, &u->works[worker], r0, r1 < u->row1 ? r1 : u->row1);
 }
 
 static void rank_update(FN(rank) * u, FN(front_work) * work, mpki_pool *pool, int worker) {
@@ -132,7 +108,7 @@ static void rank_update(FN(rank) * u, FN(front_work) * work, mpki_pool *pool, in
     u->step = FN(rank_item_rows)(u->row1 - u->row0, pool);
     int64_t items = (u->row1 - u->row0 + u->step - 1) / u->step;
     if (!pool || items < 2)
-        FN(rank_rows)(u, work->packed, u->row0, u->row1);
+        FN(rank_rows)(u, work, u->row0, u->row1);
     else
         mpki_pool_for(pool, worker, items, rank_item, u);
 }
@@ -190,7 +166,7 @@ static void whole_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     for (; item >= strips_of(u, j); j += MPKI_PANEL) item -= strips_of(u, j);
     const FN(rank) r = panel_at(u, j);
     const int64_t r0 = r.row0 + item * u->step, r1 = r0 + u->step;
-    FN(rank_rows)(&r, u->works[worker].packed, r0, r1 < r.row1 ? r1 : r.row1);
+    FN(rank_rows)(&r, &u->works[worker], r0, r1 < r.row1 ? r1 : r.row1);
 }
 
 void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,

@@ -3,6 +3,7 @@
 #define MPKI_CPU_FRONT_STORAGE_H
 /** How the columns of a front, and its contribution, lie in memory: as a trapezoid of panels; and
  *  what else a walk over fronts takes, for the walk and for who predicts it. */
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { MPKI_PANEL = 128, MPKI_TILE = 32 };
@@ -37,6 +38,42 @@ static inline int64_t mpki_front_block(int64_t n) {
 /** Entries of a worker's space: four blocks, four tiles of a panel, D, names. */
 static inline int64_t mpki_front_work(int64_t n) {
     return 4 * mpki_front_block(n) + 4 * MPKI_TILE * MPKI_PANEL + 8 * MPKI_PANEL + 64;
+}
+
+/** Blocks of rows of a front whose L is kept in low rank: those of a panel each in the fully summed
+ *  part, then as many rows each of those below. */
+static inline int64_t mpki_low_blocks(int64_t nrows, int64_t w) {
+    return (w + MPKI_PANEL - 1) / MPKI_PANEL + (nrows - w + MPKI_PANEL - 1) / MPKI_PANEL;
+}
+static inline int64_t mpki_low_of(int64_t w, int64_t row) {
+    return row < w ? row / MPKI_PANEL : (w + MPKI_PANEL - 1) / MPKI_PANEL + (row - w) / MPKI_PANEL;
+}
+static inline int64_t mpki_low_first(int64_t w, int64_t block) {
+    const int64_t own = (w + MPKI_PANEL - 1) / MPKI_PANEL;
+    return block < own ? block * MPKI_PANEL : w + (block - own) * MPKI_PANEL;
+}
+static inline int64_t mpki_low_end(int64_t nrows, int64_t w, int64_t block) {
+    const int64_t end = mpki_low_first(w, block) + MPKI_PANEL,
+                  all = block * MPKI_PANEL < w ? w : nrows;
+    return end < all ? end : all;
+}
+
+/** A block of L: u z with u rows x rank, z rank x columns, without gaps; or, rank < 0, all of it. */
+typedef struct mpki_low_block {
+    void *u, *z;  /* rank < 0: u is the block, NULL as long as the front has it */
+    int32_t rank; /* MPKI_LOW_FULL, MPKI_LOW_MOVED, or at least 0 */
+} mpki_low_block;
+
+enum {
+    MPKI_LOW_FULL = -1,     /* it does not pay */
+    MPKI_LOW_MOVED = -2,    /* rows of other blocks came into it */
+    MPKI_LOW_COLUMNS = 256, /* of a front from which on its blocks are compressed, */
+    MPKI_LOW_ROWS = 1024    /* and its rows */
+};
+
+/** Are blocks of such a front compressed, where that is asked for? */
+static inline bool mpki_low_pays(int64_t nrows, int64_t w) {
+    return w >= MPKI_LOW_COLUMNS && nrows >= MPKI_LOW_ROWS;
 }
 
 /** What a front of w columns with m rows below costs, in flops: its own, plus something for moving

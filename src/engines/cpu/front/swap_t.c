@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two columns of a front change places. */
-#include "rank.h"
+#include "low_rank.h"
 
 void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j) {
     if (i == j) return;
@@ -27,4 +27,5 @@ void FN(front_swap)(FN(front) * f, int hermitian, int64_t i, int64_t j) {
     int32_t t = f->id[i];
     f->id[i] = f->id[j];
     f->id[j] = t;
+    if (f->low) FN(low_swap)(f, i, j);
 }

@@ -94,6 +94,19 @@ static bool takes_one_worker(mpki_direct *f, mpk_status status, const mpki_pivot
     return true;
 }
 
+/* Bytes of the factor that are known before: of nodes that are not kept in low rank. */
+static int64_t whole_bytes(const mpki_tree_view *tree) {
+    const int64_t size = (int64_t)mpk_scalar_size(tree->scalar);
+    int64_t bytes = 0;
+    for (int32_t s = 0; s < tree->nsuper; s++) {
+        mpki_node node = {.w = tree->sptr[s + 1] - tree->sptr[s]};
+        node.nrows = node.w + tree->rptr[s + 1] - tree->rptr[s];
+        if (!mpki_low_pays(node.nrows, node.w))
+            bytes += (mpki_node_bytes(&node, (size_t)size) + 63) & ~(int64_t)63;
+    }
+    return bytes;
+}
+
 static int64_t contribution(int64_t m) {
     return mpki_trapezoid(m, m);
 }
@@ -104,9 +117,10 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
     mpk_status status = MPK_OK;
+    const bool low = rules->low_rank > 0 && mpki_direct_low(tree);
+    const int64_t known = low ? whole_bytes(tree) : tree->factor_bytes;
     if (rules->memory_limit > 0) /* the analysis may have been made with another, or none */
-        status = mpki_memory_check(ctx, STAGE, "the factor", (double)tree->factor_bytes,
-                                   rules->memory_limit);
+        status = mpki_memory_check(ctx, STAGE, "the factor", (double)known, rules->memory_limit);
     if (mpk_failed(status)) return status;
     if (f->limited > 0 && !(rules->memory_limit > 0 && rules->memory_limit <= f->limited))
         f->pace = (mpki_pace){0}, f->limited = 0;
@@ -136,7 +150,8 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     if (f->have_arena) {
         f->arena.limit = rules->memory_limit;
     } else {
-        status = mpki_arena_init(ctx, tree->factor_bytes + 4096, rules->memory_limit, &f->arena);
+        status = mpki_arena_init(ctx, known + 4096, rules->memory_limit, &f->arena);
+        if (low) f->arena.step = tree->factor_bytes / 64 + (1 << 20);
     }
     f->have_arena |= !mpk_failed(status);
     if (!mpk_failed(status)) {
@@ -232,6 +247,7 @@ const mpki_direct_engine mpki_cpu_direct = {
     .sparse = mpki_direct_sparse,
     .transposed = mpki_direct_transposed,
     .null_vector = mpki_direct_null,
+    .low_rank = mpki_direct_low,
     .save = mpki_direct_save,
     .load = mpki_direct_load,
 };

@@ -13,7 +13,8 @@ static inline FN(front) front_of(const mpki_node *node) {
                        .a = node->a,
                        .id = node->id,
                        .d = node->d,
-                       .dinv = node->dinv};
+                       .dinv = node->dinv,
+                       .low = node->at_work};
 }
 
 #endif

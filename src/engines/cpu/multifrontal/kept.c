@@ -169,4 +169,6 @@ void mpki_tally_add(mpki_numeric_result *result, const mpki_tally *tally) {
     if (tally->max_front > result->max_front) result->max_front = tally->max_front;
     result->flops += tally->flops;
     result->nnz += tally->nnz;
+    result->low_nnz += tally->low_nnz;
+    result->low_flops += tally->low_flops;
 }

@@ -11,8 +11,8 @@
 /** Of a node, or of all nodes that a worker did. */
 typedef struct mpki_tally {
     mpki_pivots pivots;
-    int64_t delayed, nnz;
-    double flops;
+    int64_t delayed, nnz, low_nnz;
+    double flops, low_flops; /* low_: as mpki_numeric_result has them */
     int32_t max_front;
 } mpki_tally;
 

@@ -27,6 +27,11 @@ typedef struct mpki_node {
      * exchanges; `a` is a whole rectangle then, and there is no d */
     void *u;
     int32_t *row, *exchange;
+    /* L in low rank, in place of `a`: panels times blocks of rows, as FN(low_rank) has them, those on
+     * the diagonal whole. rest: what the parent gathers of delayed columns, (nrows - nelim) x
+     * (w - nelim). at_work: the front's FN(low_rank), as long as it is there */
+    mpki_low_block *low;
+    void *rest, *at_work;
 } mpki_node;
 
 /** The node of the outer rows: what it has for its parent is the Schur complement. */
@@ -86,6 +91,15 @@ static inline void mpki_node_place(mpki_node *node, size_t size, void *memory) {
     node->d = at;
     node->dinv = at + 2 * (size_t)node->w * size;
     node->id = (int32_t *)(at + 4 * (size_t)node->w * size);
+}
+
+/** Is a front of the tree so large that its L may be kept in low rank? */
+static inline bool mpki_direct_low(const mpki_tree_view *tree) {
+    for (int32_t s = 0; s < tree->nsuper; s++) {
+        const int64_t w = tree->sptr[s + 1] - tree->sptr[s];
+        if (mpki_low_pays(w + tree->rptr[s + 1] - tree->rptr[s], w)) return true;
+    }
+    return false;
 }
 
 /** Work space of a factorization, and the order of the sweeps: f->memory, unless it is left from

@@ -4,6 +4,7 @@
 /** One node of a sweep, for one vector of the node's rows: the same sums in the same order wherever
  *  the vector comes from. Included by files that are compiled once for each scalar type. */
 #include "engines/cpu/isa/cpu.h"
+#include "low_node.h"
 #include "multifrontal.h"
 #include "tuning.h"
 
@@ -59,7 +60,7 @@ static inline void panel_times_t(const panel *p, mpki_pool *pool, int worker) {
 static inline void look_ahead(const mpki_node *node) {
     enum { LINE = 64, MOST = 16 * LINE };
     const int64_t bytes = (int64_t)node->nelim * node->ld0 * (int64_t)sizeof(T);
-    const char *a = node->a;
+    const char *a = node->low ? node->low->u : node->a;
     for (int64_t k = 0; k < (bytes < MOST ? bytes : MOST); k += LINE) __builtin_prefetch(a + k);
     __builtin_prefetch(node->id);
 }
@@ -102,6 +103,10 @@ static inline void FN(node_forward)(const FN(kernels) * k, const mpki_node *node
                                     int worker, T *v) {
     const int32_t e = node->nelim;
     const int64_t n = node->nrows;
+    if (node->low) {
+        FN(low_forward)(k, node, pool, worker, v);
+        return;
+    }
     for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
@@ -121,6 +126,10 @@ static inline void FN(node_backward)(const FN(kernels) * k, const mpki_node *nod
                                      mpki_pool *pool, int worker, T *v) {
     const int32_t e = node->nelim;
     const int64_t n = node->nrows;
+    if (node->low) {
+        FN(low_backward)(k, node, hermitian, v);
+        return;
+    }
     for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;

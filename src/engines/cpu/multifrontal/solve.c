@@ -8,7 +8,7 @@
 
 /* Right-hand sides of a sweep, at most and, where workers are to have some each, at least; of a
  * general matrix, whose bits depend on it, always the least. */
-enum { MOST = 16, LEAST = 8 };
+enum { LEAST = 8 };
 
 void mpki_direct_solver_free(mpki_direct_solver **handle) {
     mpki_direct_solver *s = *handle;
@@ -104,7 +104,7 @@ mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int t
     if (!s) return mpki_failed(ctx);
     s->ctx = ctx;
     s->f = f;
-    s->block = columns < 2 ? 1 : least(columns, general ? LEAST : MOST);
+    s->block = columns < 2 ? 1 : least(columns, general ? LEAST : MPKI_SIDES);
     s->threads = 1;
     const mpki_useful *useful = &f->memory.useful;
     const int all = mpki_context_threads(ctx, threads);

@@ -170,14 +170,17 @@ static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, in
     const mpki_node *node = &z->f->node[child];
     FN(front) g = front_of(node);
     const int32_t *rel = tree->rel + tree->rptr[child];
-    int32_t m = (int32_t)(node->nrows - node->w);
+    int32_t m = (int32_t)(node->nrows - node->w), late = node->low ? node->nelim : 0;
+    if (node->low) /* these columns alone, as a matrix */
+        g = (FN(front)){.a = node->rest, .ld0 = node->nrows - node->nelim, .flat = 1};
     for (int32_t t = node->nelim; t < node->w; t++) {
         int32_t at = own + offset + t - node->nelim;
         f->id[at] = node->id[t];
         for (int32_t i = t; i < node->w; i++)
-            *FN(front_at)(f, own + offset + i - node->nelim, at) += *FN(front_at)(&g, i, t);
+            *FN(front_at)(f, own + offset + i - node->nelim, at) +=
+                *FN(front_at)(&g, i - late, t - late);
         for (int32_t r = 0; r < m; r++) {
-            T x = *FN(front_at)(&g, node->w + r, t);
+            T x = *FN(front_at)(&g, node->w - late + r, t - late);
             if (rel[r] < own)
                 *FN(front_at)(f, at, rel[r]) += conj_if(z->rules.hermitian, x);
             else
@@ -199,6 +202,8 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
 }
 
 static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
+    if (z->low_tolerance > 0 && mpki_low_pays(node->nrows, node->w))
+        return FN(low_storage)(z, node, pool, worker);
     char *at = node_memory(z, node, mpki_node_bytes(node, sizeof(T)), room);
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);

@@ -189,7 +189,8 @@ static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int work
     take_contributions(z, worker, nr, s, false, y, v + (int64_t)w * nr);
     for (int32_t i = 0; i < e; i++)
         memcpy(v + (int64_t)i * nr, y + (int64_t)node->id[i] * nr, (size_t)nr * sizeof *v);
-    for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
+    if (node->low) FN(low_forward_sides)(k, node, nr, v);
+    for (int32_t j0 = node->low ? e : 0; j0 < e; j0 += MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
         const T *a = panel_at(node, j0);
@@ -230,7 +231,9 @@ static void backward_sides(const mpki_direct_solver *z, mpki_pool *pool, int wor
     for (int64_t i = w; i < n; i++)
         memcpy(v + i * nr, y + (int64_t)ridx[i - w] * nr, (size_t)nr * sizeof *v);
     divide(node, hermitian, nr, v);
-    for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
+    if (node->low) FN(low_backward_sides)(k, node, hermitian, nr, v);
+    for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && !node->low && j0 >= 0;
+         j0 -= MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
         const T *a = panel_at(node, j0);

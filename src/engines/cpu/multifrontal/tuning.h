@@ -19,7 +19,8 @@ enum {
     MPKI_PANEL_SHARED = 60000,
     MPKI_PANEL_ROWS_EACH = 512,
     MPKI_PANEL_COLUMNS_EACH = 32,
-    /** the same of several right-hand sides */
+    /** right-hand sides that go over the tree together, at most, and the same as above for them */
+    MPKI_SIDES = 16,
     MPKI_SIDES_ROWS_EACH = 128,
     MPKI_SIDES_COLUMNS_EACH = 16,
     /** nodes that a sweep is ahead of with its prefetches */

@@ -5,6 +5,7 @@
  * own data, and children are added in order: so the bits of the factor are the same for any number
  * of threads. */
 #include "core/scaled.h"
+#include "engines/cpu/front/low_rank.h"
 #include "trapezoid_t.h"
 #include "walk_t.h"
 
@@ -103,7 +104,9 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (mpk_failed(status)) return status;
     double flops = z->kind->flops(node->nelim, (double)(node->nrows - node->nelim));
     tally->flops += flops;
-    tally->nnz += z->kind->entries(node->nelim, node->nrows);
+    const int64_t entries = z->kind->entries(node->nelim, node->nrows);
+    tally->nnz += entries;
+    if (!node->low) tally->low_nnz += entries, tally->low_flops += flops;
     if (node->nrows > tally->max_front) tally->max_front = (int32_t)node->nrows;
 
     if (m > 0 && !FN(is_small_leaf)(z, s)) {
@@ -113,6 +116,8 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
         z->kind->update(z, s, c, pool, worker);
         z->kind->gather(z, s, own, delayed, c, m, pool, worker);
     }
+    if (node->low) status = FN(low_leave)(z, node, tally, pool, worker);
+    if (mpk_failed(status)) return status;
     release_children(z, worker, s);
     if (flops > MPKI_FLOPS_COUNTED) {
         double done = atomic_load(&z->done_flops);
@@ -195,6 +200,26 @@ static bool in_parallel(walk *z) {
     return true;
 }
 
+/* What fronts in low rank need beside the others. MPK_OK | MPK_ERR_MEMORY */
+static mpk_status make_low(walk *z, const mpki_pivot_rules *rules) {
+    const int workers = z->f->memory.workers;
+    const int64_t space = FN(low_space)();
+    if (!mpki_direct_low(z->tree)) return MPK_OK;
+    z->low_tolerance = (R)(rules->low_rank * sqrt(rules->size));
+    z->low_space = MPKI_ZNEW(z->f->ctx, "factorize", workers, T *);
+    for (int t = 0; z->low_space && t < workers; t++)
+        z->works[t].low = z->low_space[t] = MPKI_NEW(z->f->ctx, "factorize", space, T);
+    return mpki_failed(z->f->ctx);
+}
+
+static void free_low(walk *z) {
+    mpki_direct *f = z->f;
+    for (int t = 0; z->low_space && t < f->memory.workers; t++)
+        mpki_release(f->ctx, z->low_space[t]);
+    for (int32_t s = 0; z->low_space && s < z->tree->nsuper; s++) FN(low_release)(z, &f->node[s]);
+    mpki_release(f->ctx, z->low_space);
+}
+
 mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,
                     const mpki_stop *stop, mpki_numeric_result *result) {
     mpk_context *ctx = f->ctx;
@@ -235,6 +260,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.state[t].small = &memory->small[t];
         FN(front_work_set)(&z.works[t], (int64_t)tree->n + tree->outer, memory->space[t]);
     }
+    if (rules->low_rank > 0 && !general && mpk_failed(make_low(&z, rules))) goto done;
     if (z.kept) take_kept(&z);
     if (threads == 1) {
         for (int32_t s = 0; s < tree->nsuper && !atomic_load(&z.runaway); s++) {
@@ -253,6 +279,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
     else if (atomic_load(&z.status) == MPK_ERR_CANCELLED)
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
+    free_low(&z);
     for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) release_contribution(&z, 0, s);
     for (int32_t s = 0; z.kept && s < tree->nsuper; s++) z.contribution[s] = NULL;
     for (int t = 0; t < threads; t++) mpki_small_free(&memory->small[t]);

@@ -33,7 +33,15 @@ typedef struct walk {
     _Atomic bool runaway;
     _Atomic int64_t rejected; /* columns, as often as they were tried */
     int64_t stop_rejected;
+    R low_tolerance; /* > 0: large fronts are kept in low rank (low_rank.h) */
+    T **low_space;   /* then: of each worker */
 } walk;
+
+/** A node in low rank: room for its front; what stays of it, once its parent's share is made; the
+ *  front's room again, where it was not left. */
+mpk_status FN(low_storage)(walk *z, mpki_node *node, mpki_pool *pool, int worker);
+mpk_status FN(low_leave)(walk *z, mpki_node *node, mpki_tally *tally, mpki_pool *pool, int worker);
+void FN(low_release)(walk *z, mpki_node *node);
 
 /** What is done to a node. own: the supernode's columns; delayed: those that its children left. */
 typedef struct FN(node_kind) {
