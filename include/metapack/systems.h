@@ -3,7 +3,8 @@
 #define METAPACK_SYSTEMS_H
 /** Many sparse systems of one pattern: one analysis, values of their own, and an outcome for each.
  *  A system that is singular, or has a NaN, does not affect its neighbours, and each has the bits
- *  that it has alone. On the processor; symmetric and Hermitian matrices. What to expect:
+ *  that it has alone. On the processor; matrices that are not symmetric by LU, one after another in
+ *  each thread. What to expect:
  *  docs/guide/systems.md. Many small dense matrices: metapack/batch.h. Example:
  *  examples/systems.c. */
 #include <metapack/batch.h>
@@ -46,9 +47,11 @@ typedef struct mpk_systems_results {
                              mpk_factorize() and mpk_solve() would return it */
     int32_t *tier;      /**< [out] count: an mpk_systems_tier */
     int32_t *rank;      /**< [out] count: an mpk_rank */
-    int64_t *inertia;   /**< [out] 3 count: positive, negative, zero; as in mpk_factor_info */
+    int64_t *inertia;   /**< [out] 3 count: positive, negative, zero; as in mpk_factor_info.
+                             Zeros for a matrix that is not symmetric */
     int32_t *certified; /**< [out] count: 1: the inertia was examined, and is that of A
-                             (mpk_certify); 0: it is not known. Only where this is given are
+                             (mpk_certify); 0: it is not known, or there is none, as of a matrix
+                             that is not symmetric. Only where this is given are
                              systems examined, for a product and a solve each in most cases */
     int32_t *steps;     /**< [out] count: of refinement, of the right-hand side with the most */
     double *growth;     /**< [out] count: max |D| / max |A|, both scaled */
@@ -67,8 +70,8 @@ typedef struct mpk_systems_results {
  *  how      [in] NULL: defaults
  *  out      [out] created; *out must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _CANCELLED
- *          | MPK_ERR_UNSUPPORTED: a matrix that is not symmetric, a method on blocks, an interior
- *            (metapack/schur.h), or device = cuda: systems are solved on the processor */
+ *          | MPK_ERR_UNSUPPORTED: a method on blocks, an interior (metapack/schur.h), or
+ *            device = cuda: systems are solved on the processor */
 MPK_API mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an,
                                       const mpk_options *options, const mpk_systems_options *how,
                                       int64_t count, mpk_systems **out);

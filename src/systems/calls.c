@@ -103,7 +103,8 @@ static mpk_status tell_factors(const mpk_systems *s, int64_t b, const mpk_system
     if (r->inertia) {
         int64_t *counts = r->inertia + 3 * b;
         counts[0] = counts[1] = counts[2] = 0;
-        if (!none) status = mpk_systems_get(s->ctx, s, b, MPK_GET_INERTIA, counts, 24);
+        if (!none && s->an->symmetry != MPK_GENERAL)
+            status = mpk_systems_get(s->ctx, s, b, MPK_GET_INERTIA, counts, 24);
     }
     if (r->logdet) {
         double *logdet = r->logdet + 3 * b;

@@ -31,10 +31,6 @@ static mpk_status make_children(mpk_systems *s) {
 }
 
 static mpk_status refuse(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o) {
-    if (an->symmetry == MPK_GENERAL)
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "the matrix is not symmetric: systems side by side are symmetric or "
-                          "Hermitian; factorize these one by one");
     if (an->block)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "the analysis is for a method on blocks: analyse with method = ldlt");
@@ -215,7 +211,7 @@ mpk_status mpk_systems_get(mpk_context *ctx, const mpk_systems *s, int64_t b, mp
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", what, "there is no quantity %d", (int)what);
     const size_t n = (size_t)s->an->n;
     const size_t need = what == MPK_GET_PERM    ? n * sizeof(int32_t)
-                        : what == MPK_GET_SCALE ? n * sizeof(double)
+                        : what == MPK_GET_SCALE ? (size_t)mpki_scales(s->an) * sizeof(double)
                         : what == MPK_GET_D     ? 2 * n * mpk_scalar_size(s->an->scalar)
                                                 : 24;
     if (bytes < need)

@@ -281,29 +281,77 @@ static void test_arguments(void **unused) {
     cases_free(&c);
 }
 
-/* A matrix that is not symmetric, a method on blocks. */
+/* A method on blocks. */
 static void test_refused(void **unused) {
     static const int64_t ap[] = {0, 2, 3};
     static const int32_t ai[] = {0, 1, 1};
     static const double ax[] = {1, 2, 3};
     (void)unused;
-    for (int general = 0; general < 2; general++) {
-        mpk_context *ctx = NULL;
-        mpk_problem *p = NULL;
-        mpk_analysis *an = NULL;
-        mpk_systems *s = NULL;
-        mpk_options o;
-        mpk_options_init(&o);
-        o.method = general ? MPK_METHOD_LDLT : MPK_METHOD_ILDLT;
-        mpk_context_create(NULL, &ctx);
-        assert_int_equal(mpk_problem_from_csc(ctx, 2, MPK_D, general ? MPK_GENERAL : MPK_SYMMETRIC,
-                                              general ? MPK_FULL : MPK_LOWER, ap, ai, ax, &p),
-                         MPK_OK);
-        assert_int_equal(mpk_analyse(ctx, p, &o, &an), MPK_OK);
-        told(ctx, mpk_systems_create(ctx, an, &o, NULL, 3, &s), MPK_ERR_UNSUPPORTED);
-        mpk_analysis_destroy(&an);
-        mpk_problem_destroy(&p);
-        mpk_context_destroy(&ctx);
+    mpk_context *ctx = NULL;
+    mpk_problem *p = NULL;
+    mpk_analysis *an = NULL;
+    mpk_systems *s = NULL;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_ILDLT;
+    mpk_context_create(NULL, &ctx);
+    assert_int_equal(mpk_problem_from_csc(ctx, 2, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &p),
+                     MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, p, &o, &an), MPK_OK);
+    told(ctx, mpk_systems_create(ctx, an, &o, NULL, 3, &s), MPK_ERR_UNSUPPORTED);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
+/* Matrices that are not symmetric: the single engine's bits and outcomes, and no inertia. */
+static void test_general(void **unused) {
+    enum { MANY = 5 };
+    static const mpk_scalar scalars[] = {MPK_S, MPK_D, MPK_C, MPK_Z};
+    (void)unused;
+    for (size_t k = 0; k < 4; k++) {
+        cases c = cases_make(NULL, SPARSE, N, scalars[k], MPK_GENERAL, MANY, 2, 0.2);
+        for (int64_t e = 0; e < c.nnz; e++) scalar_store(c.scalar, c.ax, c.nnz + e, 0);
+        scalar_store(c.scalar, c.ax, 2 * c.nnz, NAN);
+        mpk_systems *s = systems_of(&c, MANY, 1, 0);
+        mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
+        mpk_systems_info info;
+        int32_t status[MANY], tier[MANY], certified[MANY];
+        int64_t inertia[3 * MANY];
+        double omega[MANY], logdet[3 * MANY], expected[3], scale[2 * N], y[4 * N];
+        const mpk_systems_results r = {.status = status,
+                                       .tier = tier,
+                                       .inertia = inertia,
+                                       .certified = certified,
+                                       .omega = omega,
+                                       .logdet = logdet};
+        told(c.ctx, mpk_systems_factorize_solve(c.ctx, s, &ax, 2, &b, &x, 0, NULL, &r),
+             MPK_PARTIAL);
+        for (int q = 0; q < MANY; q++) {
+            mpk_factor *fac = NULL;
+            const mpk_status one =
+                mpk_factorize(c.ctx, c.an, c.ax + q * c.nnz * (int64_t)c.size, &c.o, &fac);
+            if (q == 2) assert_int_equal(status[q], MPK_ERR_INPUT);
+            if (mpk_failed(one)) continue;
+            const mpk_status solved =
+                mpk_solve(c.ctx, fac, 2, column(c.b, &c, q), N, y, N, &c.o, NULL);
+            assert_int_equal(status[q], solved);
+            if (!mpk_failed(solved)) assert_memory_equal(y, column(c.x, &c, q), 2 * N * c.size);
+            assert_int_equal(tier[q], MPK_TIER_SINGLE);
+            assert_int_equal(certified[q], 0);
+            assert_true(inertia[3 * q] == 0 && inertia[3 * q + 2] == 0);
+            mpk_get(c.ctx, fac, MPK_GET_LOGDET, expected, sizeof expected);
+            assert_memory_equal(expected, logdet + 3 * q, sizeof expected);
+            assert_int_equal(mpk_systems_get(c.ctx, s, q, MPK_GET_SCALE, scale, sizeof scale),
+                             MPK_OK);
+            told(c.ctx, mpk_systems_get(c.ctx, s, q, MPK_GET_SCALE, scale, sizeof scale / 2),
+                 MPK_ERR_ARGUMENT);
+            mpk_factor_destroy(&fac);
+        }
+        mpk_systems_info_get(s, &info);
+        assert_true(info.width == 1 && *info.reason);
+        mpk_systems_destroy(&s);
+        cases_free(&c);
     }
 }
 
@@ -348,6 +396,6 @@ int main(void) {
         cmocka_unit_test(test_beside_single), cmocka_unit_test(test_singular),
         cmocka_unit_test(test_get),           cmocka_unit_test(test_failing),
         cmocka_unit_test(test_arguments),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_general),       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
