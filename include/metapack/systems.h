@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_SYSTEMS_H
 #define METAPACK_SYSTEMS_H
-/** Many sparse systems of one pattern: one analysis, values of their own, and an outcome for each.
+/** Many sparse systems of one pattern, or of a few: one analysis, values of their own, and an outcome
+ *  for each.
  *  A system that is singular, or has a NaN, does not affect its neighbours, and each has the bits
  *  that it has alone. On the processor; matrices that are not symmetric by LU, one after another in
  *  each thread. What to expect:
@@ -76,8 +77,25 @@ MPK_API mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an,
                                       const mpk_options *options, const mpk_systems_options *how,
                                       int64_t count, mpk_systems **out);
 
+/** Create systems of several patterns, one for each problem: of any orders and symmetries, but of
+ *  one scalar type. Problems with the same pattern are analysed once, with the values of the first
+ *  of them, and share a template; a system whose pattern no other has is factorized by the single
+ *  engine. So bits depend on which problems there are, but neither on a mask nor on the number of
+ *  threads. All calls below take such systems but mpk_systems_resize(): with ax, b and x of layout
+ *  MPK_BATCH_POINTERS or _STRIDED, n being that of each system; ld is not read where there is one
+ *  right-hand side, else at least the largest n, and a stride has room for the largest system.
+ *  problems [in] count; may be destroyed afterwards. They have no factors yet: their values are
+ *                given again, as ax
+ *  options  [in] as above, and for the analyses; ordering = given is not for these
+ *  Returns as mpk_systems_create(), and what mpk_analyse() does */
+MPK_API mpk_status mpk_systems_create_mixed(mpk_context *ctx, int64_t count,
+                                            const mpk_problem *const *problems,
+                                            const mpk_options *options,
+                                            const mpk_systems_options *how, mpk_systems **out);
+
 /** Change the number of systems: those that stay keep their factors, new ones have none.
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY: nothing was changed */
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _UNSUPPORTED (several patterns): nothing was
+ *  changed */
 MPK_API mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *systems, int64_t count);
 
 /** Factorize. Systems whose pivots fail the test of the template are done by the single engine, in
@@ -158,7 +176,9 @@ typedef struct mpk_systems_info {
     int64_t factor_nnz;  /**< entries of L, likewise */
     double flops;        /**< of a factorization, likewise */
     int64_t bytes;       /**< held, with the factors of the single engine */
-    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t patterns;    /**< 1, or those of mpk_systems_create_mixed(): n, width and max_front are
+                              the largest then, factor_nnz and flops those of all systems */
+    int64_t reserved[7]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_systems_info;
 
 /** Copy the numbers; all zero, and reason "", for NULL. */

@@ -72,7 +72,9 @@ struct mpk_systems {
     int width;
     int64_t packs;
     mpki_lanes_pack *pack;
-    mpki_pack_work *work; /* workers; made when they are first needed */
+    mpki_pack_work *work;     /* workers; made when they are first needed */
+    bool borrows;             /* child[0] is ctx */
+    struct mpki_mixed *mixed; /* of several patterns (mixed.c); NULL: of one */
 };
 
 /** A call at work. */
@@ -109,6 +111,35 @@ static inline void mpki_strand_copy(size_t size, int64_t count, mpki_strand from
          k++, p += from.step * (int64_t)size, q += to.step * (int64_t)size)
         for (size_t byte = 0; byte < size; byte++) q[byte] = p[byte];
 }
+
+/** mpk_systems_create() with all options read. alone: no template, for there is one system */
+mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                             const mpk_systems_options *how, int64_t count, bool borrows,
+                             bool alone, mpk_systems **out);
+/** Contexts for the workers, with the memory of s->ctx; asked whether to stop they ask that one. */
+mpk_status mpki_systems_children(mpk_systems *s);
+mpk_status mpki_systems_options_read(mpk_context *ctx, const mpk_systems_options *how,
+                                     mpk_systems_options *full);
+mpk_status mpki_systems_check_count(mpk_context *ctx, int64_t count);
+
+/** A verb: job->ax (factorize), job->b and x (solve), or both. */
+mpk_status mpki_systems_call(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
+                             const mpk_systems_results *results);
+/** Is this array one of `count` columns? rows, columns: of each; columns < 0: ld is not read */
+mpk_status mpki_systems_check_array(mpk_context *ctx, mpk_scalar scalar, int64_t count,
+                                    const char *name, const mpk_batch_array *x, int64_t rows,
+                                    int64_t columns);
+/** What all of them come to, by what is said of each; recorded. */
+mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t count);
+/** This system has no factors any more. */
+void mpki_slot_give_up(mpki_slot *slot);
+
+/** Systems of several patterns (mixed.c): the verbs, and what else asks for one of them. */
+mpk_status mpki_mixed_call(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
+                           const mpk_systems_results *results);
+const mpk_systems *mpki_mixed_part(const mpk_systems *s, int64_t slot, int64_t *index);
+void mpki_mixed_info(const mpk_systems *s, mpk_systems_info *info);
+void mpki_mixed_free(mpk_systems *s);
 
 /** The calls, checked: factorize (job->ax) and solve (job->b, x) the systems that are marked in
  *  s->said. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED, recorded; what became of each is in

@@ -19,9 +19,12 @@ static int forward(const char *stage, double fraction, void *user) {
     return mpki_stop_wanted(user, stage);
 }
 
-/* Contexts for the workers, with the caller's memory. */
-static mpk_status make_children(mpk_systems *s) {
+mpk_status mpki_systems_children(mpk_systems *s) {
     s->child = MPKI_ZNEW(s->ctx, STAGE, s->workers, mpk_context *);
+    if (s->child && s->borrows) {
+        s->child[0] = s->ctx;
+        return MPK_OK;
+    }
     for (int w = 0; s->child && w < s->workers; w++) {
         if (mpk_failed(mpk_context_create(mpki_context_allocator(s->ctx), &s->child[w])))
             return mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, w, "out of host memory");
@@ -58,7 +61,7 @@ static mpk_status grow(mpk_systems *s, int64_t count) {
     return MPK_OK;
 }
 
-static mpk_status check_count(mpk_context *ctx, int64_t count) {
+mpk_status mpki_systems_check_count(mpk_context *ctx, int64_t count) {
     if (count < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, count, "the count is negative");
     if (count > INT64_MAX >> 20)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, count,
@@ -66,39 +69,26 @@ static mpk_status check_count(mpk_context *ctx, int64_t count) {
     return MPK_OK;
 }
 
-mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
-                              const mpk_systems_options *how, int64_t count, mpk_systems **out) {
-    MPKI_CALM;
-    if (!ctx) return MPK_ERR_ARGUMENT;
-    mpki_clear_error(ctx);
-    mpk_systems_options full = {.struct_size = sizeof full, .keep = 1};
-    mpk_options o;
-    if (!an || !out || *out)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "the analysis is NULL, or out is, or *out is not");
-    if (how && !mpki_read_struct(&full, sizeof full, how, sizeof full.struct_size))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "mpk_systems_options_init() was not called");
-    if (full.expected < 0 || (full.keep != 0 && full.keep != 1))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, full.expected,
-                          "expected is negative, or keep neither 0 nor 1");
-    mpk_status status = check_count(ctx, count);
-    if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &o);
-    if (!mpk_failed(status)) status = refuse(ctx, an, &o);
+mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o,
+                             const mpk_systems_options *how, int64_t count, bool borrows,
+                             bool alone, mpk_systems **out) {
+    mpk_status status = refuse(ctx, an, o);
     if (mpk_failed(status)) return status;
     mpk_systems *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_systems);
     if (!s) return mpki_failed(ctx);
     s->ctx = ctx, s->an = an;
-    s->options = o;
+    s->options = *o;
     s->options.device = MPK_ON_CPU;
     s->single = s->options;
     s->single.threads = 1;
-    s->keep = full.keep;
-    s->expected = full.expected > 0 ? full.expected : count;
-    s->workers = mpki_context_threads(ctx, o.threads > 0 ? o.threads : mpki_threads_default());
+    s->keep = how->keep;
+    s->expected = how->expected > 0 ? how->expected : count;
+    s->workers = mpki_context_threads(ctx, o->threads > 0 ? o->threads : mpki_threads_default());
+    s->borrows = borrows && s->workers == 1;
     s->width = 1;
-    status = make_children(s);
-    if (!mpk_failed(status))
+    s->reason = "no other system has this pattern";
+    status = mpki_systems_children(s);
+    if (!mpk_failed(status) && !alone)
         status = mpki_template_make(ctx, an, &s->single, &s->template, &s->reason);
     if (s->template) {
         const int most = s->expected < 64 ? (int)s->expected : 64;
@@ -112,6 +102,35 @@ mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an, const mp
     return status;
 }
 
+mpk_status mpki_systems_options_read(mpk_context *ctx, const mpk_systems_options *how,
+                                     mpk_systems_options *full) {
+    *full = (mpk_systems_options){.struct_size = sizeof *full, .keep = 1};
+    if (how && !mpki_read_struct(full, sizeof *full, how, sizeof full->struct_size))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "mpk_systems_options_init() was not called");
+    if (full->expected < 0 || (full->keep != 0 && full->keep != 1))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, full->expected,
+                          "expected is negative, or keep neither 0 nor 1");
+    return MPK_OK;
+}
+
+mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                              const mpk_systems_options *how, int64_t count, mpk_systems **out) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    mpk_systems_options full;
+    mpk_options o;
+    if (!an || !out || *out)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the analysis is NULL, or out is, or *out is not");
+    mpk_status status = mpki_systems_options_read(ctx, how, &full);
+    if (!mpk_failed(status)) status = mpki_systems_check_count(ctx, count);
+    if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &o);
+    if (mpk_failed(status)) return status;
+    return mpki_systems_make(ctx, an, &o, &full, count, false, false, out);
+}
+
 mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *s, int64_t count) {
     MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -119,8 +138,11 @@ mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *s, int64_t count) {
     if (!s || s->ctx != ctx)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the systems are NULL, or were made with another context");
-    mpk_status status = check_count(ctx, count);
+    mpk_status status = mpki_systems_check_count(ctx, count);
     if (mpk_failed(status) || count == s->count) return status;
+    if (s->mixed)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "systems of several patterns stay as many as they are");
     if (count > s->count) return grow(s, count);
     for (int64_t b = count; b < s->count; b++) mpki_single_drop(&s->slot[b]);
     s->count = count;
@@ -132,10 +154,12 @@ void mpk_systems_destroy(mpk_systems **out) {
     mpk_systems *s = *out;
     mpk_context *ctx = s->ctx;
     *out = NULL;
-    for (int64_t b = 0; b < s->count; b++) mpki_single_drop(&s->slot[b]);
+    mpki_mixed_free(s);
+    for (int64_t b = 0; s->slot && b < s->count; b++) mpki_single_drop(&s->slot[b]);
     mpki_packs_free(s);
     mpki_template_free(ctx, &s->template);
-    for (int w = 0; s->child && w < s->workers; w++) mpk_context_destroy(&s->child[w]);
+    for (int w = 0; s->child && !s->borrows && w < s->workers; w++)
+        mpk_context_destroy(&s->child[w]);
     mpki_release(ctx, s->child);
     mpki_release(ctx, s->slot);
     mpki_release(ctx, s->said);
@@ -156,8 +180,13 @@ void mpk_systems_info_get(const mpk_systems *s, mpk_systems_info *info) {
     if (!info) return;
     *info = (mpk_systems_info){.reason = ""};
     if (!s) return;
+    if (s->mixed) {
+        mpki_mixed_info(s, info);
+        return;
+    }
     const mpk_analysis *an = s->template ? s->template->an : s->an;
     info->count = s->count;
+    info->patterns = 1;
     info->n = s->an->n;
     info->width = s->width;
     info->reason = s->reason;
@@ -205,6 +234,7 @@ mpk_status mpk_systems_get(mpk_context *ctx, const mpk_systems *s, int64_t b, mp
     mpki_clear_error(ctx);
     if (!s || !out || b < 0 || b >= s->count)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", b, "there is no system of that number");
+    if (s->mixed) s = mpki_mixed_part(s, b, &b);
     if (s->slot[b].tier == MPK_TIER_NONE)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", b, "the system has no factors");
     if ((unsigned)what > MPK_GET_LOGDET)
