@@ -189,8 +189,9 @@ static void test_bits(void **unused) {
                 memset(d.x[q], 0, NMOST * SIDES * d.group[0].size);
             assert_false(mpk_failed(mpk_systems_solve(d.ctx, s, 1, &one, &to, 0, NULL, NULL)));
             for (int64_t q = 0; q < d.count; q++)
-                assert_memory_equal(d.expected[q], d.x[q],
-                                    (size_t)d.group[d.of[q]].n * d.group[0].size);
+                if (tier[q] == MPK_TIER_TEMPLATE)
+                    assert_memory_equal(d.expected[q], d.x[q],
+                                        (size_t)d.group[d.of[q]].n * d.group[0].size);
             mpk_systems_destroy(&s);
         }
         free_all(b, d.count);
