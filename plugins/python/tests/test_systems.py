@@ -114,3 +114,62 @@ def test_refused():
         f.solve(np.ones((3, A.shape[0])), mask=[1, 0, 1])
     with pytest.raises(ValueError):
         f.refactorize(changed(A, 4))
+
+
+def test_general():
+    rng = np.random.default_rng(5)
+    A = sp.csr_array(sp.random(20, 20, 0.2, random_state=5) + 3 * sp.eye(20))
+    values = A.data * (1 + 0.3 * rng.random((7, A.nnz)))
+    b = rng.random((7, 20))
+    f = mp.ldl_batch(A, values, general=True)
+    x = f.solve(b)
+    for v, y, c in zip(values, x, b):
+        assert np.abs(matrix(A, v) @ y - c).max() < 1e-12
+    assert (f.status == 0).all() and f.info["by_single"] == 7 and "not symmetric" in f.info["reason"]
+    assert np.isclose(f.logdet[3, 0], np.linalg.slogdet(matrix(A, values[3]).toarray())[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_mixed(dtype):
+    some = [kkt(30, 12, 0, dtype), kkt(20, 5, 1, dtype), kkt(30, 12, 0, dtype)]
+    some[2].data = changed(some[2], 1)[0].astype(dtype)
+    rng = np.random.default_rng(3)
+    x = [rng.random((A.shape[0], 2)).astype(dtype) for A in some]
+    b = [A @ y for A, y in zip(some, x)]
+    f = mp.ldl_batch(some, certify=True, hermitian=True)
+    close = 1e-3 if np.finfo(dtype).eps > 1e-10 else 1e-10
+    for y, found in zip(x, f.solve(b)):
+        assert found.shape == y.shape and np.abs(found - y).max() < close
+    assert f.info["patterns"] == 2 and f.n.tolist() == [42, 25, 42] and f.certified.all()
+    assert f.inertia.tolist() == [[30, 12, 0], [20, 5, 0], [30, 12, 0]]
+    for y, found in zip(x, f.solve([c[:, 0] for c in b], refine=False)):
+        assert found.shape == y[:, 0].shape and np.abs(found - y[:, 0]).max() < close
+    # other values, and one that is left alone
+    mask = np.array([True, False, True])
+    f.refactorize([2 * A for A in some], mask=mask)
+    found = f.solve(b, mask=mask)
+    assert np.abs(found[0] - x[0] / 2).max() < close and np.isnan(found[1]).all()
+    assert np.abs(f.solve(b)[1] - x[1]).max() < close
+
+
+def test_mixed_refused():
+    some = [kkt(), kkt(20, 5, 1)]
+    f = mp.ldl_batch(some)
+    with pytest.raises(ValueError):
+        f.solve([np.ones(42)])
+    with pytest.raises(ValueError):
+        f.solve([np.ones(42), np.ones(42)])
+    with pytest.raises(ValueError):
+        f.solve([np.ones(42), np.ones((25, 2))])
+    with pytest.raises(ValueError):
+        f.refactorize(some[::-1])
+    with pytest.raises(TypeError):
+        mp.ldl_batch(some, expected=3)
+    with pytest.raises(TypeError):
+        mp.ldl_batch(some, pivoting="rook")
+    with pytest.raises(mp.UnsupportedError):
+        mp.ldl_batch(some, device="cuda")
+    bad = [some[0], some[1].copy()]
+    bad[1].data[3] = np.nan
+    with pytest.raises(mp.InputError):
+        mp.ldl_batch(bad)
