@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ldl_batch with values: many sparse systems of one pattern."""
 
+import runpy
 import warnings
 
 import numpy as np
 import pymetapack as mp
 import pytest
 import scipy.sparse as sp
+from support import ROOT
 
 
 def kkt(n=30, m=12, seed=0, dtype=float):
@@ -173,3 +175,9 @@ def test_mixed_refused():
     bad[1].data[3] = np.nan
     with pytest.raises(mp.InputError):
         mp.ldl_batch(bad)
+
+
+def test_contingencies():
+    path = ROOT / "plugins/python/examples/contingencies.py"
+    v, cut, good = runpy.run_path(str(path))["main"](40)
+    assert cut.sum() > 0 and good.sum() == len(v) - cut.sum()

@@ -56,6 +56,7 @@ class _Systems:
     _systems: Any
     _progress: Optional[Progress]
     _certify: bool
+    _quiet = False  # a status is enough, no warnings
 
     def _begin(self) -> None:
         every = self.count
@@ -94,7 +95,7 @@ class _Systems:
 
     def _tell(self, status: int) -> None:
         self._ctx.check(status)
-        if status == 0:
+        if status == 0 or self._quiet:
             return
         kind = {lib.MPK_SINGULAR: ZeroPivotWarning, lib.MPK_INACCURATE: InaccurateWarning}
         warnings.warn(self._ctx.message()[2] + " (see status)", kind.get(status, MetapackWarning),
@@ -144,10 +145,11 @@ class SystemsFactor(_Systems):
 
     def __init__(self, A: MatrixLike, values: Values, lower: Optional[bool], hermitian: bool,
                  expected: int, keep: bool, certify: bool, progress: Optional[Progress],
-                 options: Dict[str, OptionValue], general: bool = False) -> None:  # fmt: skip
+                 options: Dict[str, OptionValue], general: bool = False, *,
+                 quiet: bool = False) -> None:  # fmt: skip
         options = {"method": "ldlt", **options}
         self._lower, self._progress, self._certify = lower, progress, bool(certify)
-        self._general = bool(general)
+        self._general, self._quiet = bool(general), quiet
         listed = self._listed(values)
         dtype = None if listed is None else np.result_type(getattr(A, "dtype", np.float64), *[m.dtype for m in listed])  # fmt: skip
         if listed is None:
