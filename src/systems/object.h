@@ -28,12 +28,12 @@ void mpki_template_free(mpk_context *ctx, mpki_template **t);
 /** One of the systems. */
 typedef struct mpki_slot {
     mpk_systems_tier tier;
-    mpk_status status;      /* of the factorization that it has, or why it has none */
-    mpk_factor *fac;        /* tier single */
-    int home;               /* whose context fac was made with */
-    int64_t place;          /* tier template: pack * width + lane */
-    mpki_lane_outcome lane; /* likewise: what came of it */
-    bool examined, certified;
+    mpk_status status;                 /* of the factorization that it has, or why it has none */
+    mpk_factor *fac;                   /* tier single */
+    int home;                          /* whose context fac was made with */
+    int64_t place;                     /* tier template: pack * width + lane */
+    mpki_lane_outcome lane;            /* likewise: what came of it */
+    bool examined, regular, certified; /* of tier single: examined and certified alone */
 } mpki_slot;
 
 /** What a call has to say of one of them. */
@@ -41,6 +41,7 @@ typedef struct mpki_said {
     bool active; /* the call works on it */
     bool factor; /* and has yet to factorize it by the single engine */
     bool solve;  /* and to solve with it by the single engine */
+    bool ask;    /* unless A is found to be regular */
     mpk_status status;
     int32_t steps;
     double omega, normwise;
@@ -52,6 +53,7 @@ typedef struct mpki_pack_work {
     void *values;  /* width x nnz entries: values on their way into lanes */
     void *best;    /* n entries of all lanes */
     void *b, *x;   /* n, and n x sides, of all lanes */
+    void *z;       /* n entries of all lanes */
     double *scale; /* n */
     int32_t sides;
 } mpki_pack_work;

@@ -148,12 +148,16 @@ class Factors:
         return found
 
     def _together(self, matrices: Array) -> Optional[Together]:
-        """All of them side by side; None: they are few, or some of them singular or in doubt."""
+        """All of them side by side; None: they are few, some are alike, singular or in doubt, or all have
+        factors."""
         if len(matrices) < _MANY or self._alone:
             return None
         last = self._many
         if last is not None and np.array_equal(last.values, matrices):
             return last
+        keys = {(values.dtype.char, values.tobytes()) for values in matrices}
+        if len(keys) < len(matrices) or all(key in self._known for key in keys):
+            return None
         self._many = last = None  # before other ones take memory
         with self._lock:
             free = self._free.setdefault((matrices.dtype.char, len(matrices)), deque(maxlen=1))
