@@ -173,7 +173,7 @@ mpk_status mpki_systems_call(mpk_context *ctx, mpki_systems_job *job, const uint
                              const mpk_systems_results *results) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    if (job->s && job->s->mixed) return mpki_mixed_call(ctx, job, mask, results);
+    if (job->s && job->s->of_mixed) return job->s->of_mixed->call(ctx, job, mask, results);
     mpk_status status = check(job, ctx);
     if (mpk_failed(status)) return status;
     job->certify = job->ax && results && results->certified;

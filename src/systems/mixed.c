@@ -23,7 +23,7 @@ typedef struct mpki_mixed {
     int64_t *part_of, *number; /* count: a system's part, and its number there */
 } mpki_mixed;
 
-void mpki_mixed_free(mpk_systems *s) {
+static void mixed_free(mpk_systems *s) {
     mpki_mixed *m = s->mixed;
     if (!m) return;
     for (int64_t p = 0; m->part && p < m->parts; p++) mpk_systems_destroy(&m->part[p]);
@@ -149,105 +149,6 @@ static mpk_status run_all(mixed_job *job) {
         if (mpk_last_error(s->child[w], NULL, NULL, &text) == (mpk_status)job->failed) break;
     return mpki_error(s->ctx, (mpk_status)job->failed, STAGE, -1, "%s",
                       text && *text ? text : mpk_status_text((mpk_status)job->failed));
-}
-
-/* ---- making ---------------------------------------------------------------------------------- */
-
-static mpk_status make_part(mixed_job *job, mpk_context *ctx, int64_t p) {
-    mpk_systems *s = job->s;
-    mpki_mixed *m = s->mixed;
-    const int64_t count = m->start[p + 1] - m->start[p];
-    const mpk_status status =
-        mpk_analyse(ctx, job->problem[m->member[m->start[p]]], &s->options, &m->an[p]);
-    if (mpk_failed(status)) return status;
-    return mpki_systems_make(ctx, m->an[p], &s->options, job->how, count, true, count == 1,
-                             &m->part[p]);
-}
-
-/* The worker of each part: where the least is to do so far. */
-static mpk_status find_homes(mpk_systems *s, const mpk_problem *const *problem) {
-    mpki_mixed *m = s->mixed;
-    double *load = MPKI_ZNEW(s->ctx, STAGE, s->workers, double);
-    if (!load) return mpki_failed(s->ctx);
-    for (int64_t p = 0; p < m->parts; p++) {
-        int home = 0;
-        for (int w = 1; w < s->workers; w++)
-            if (load[w] < load[home]) home = w;
-        m->home[p] = home;
-        load[home] +=
-            (double)problem[m->member[m->start[p]]]->nnz * (double)(m->start[p + 1] - m->start[p]);
-    }
-    mpki_release(s->ctx, load);
-    return MPK_OK;
-}
-
-static mpk_status make_all(mpk_systems *s, const mpk_problem *const *problem,
-                           const mpk_systems_options *how) {
-    s->mixed = MPKI_ZNEW(s->ctx, STAGE, 1, mpki_mixed);
-    if (!s->mixed) return mpki_failed(s->ctx);
-    mpki_mixed *m = s->mixed;
-    mpk_status status = group(s, problem);
-    if (mpk_failed(status)) return status;
-    m->scalar = s->count ? problem[0]->scalar : MPK_D;
-    s->said = MPKI_ZNEW(s->ctx, STAGE, s->count, mpki_said);
-    m->an = MPKI_ZNEW(s->ctx, STAGE, m->parts, mpk_analysis *);
-    m->part = MPKI_ZNEW(s->ctx, STAGE, m->parts, mpk_systems *);
-    m->home = MPKI_NEW(s->ctx, STAGE, m->parts, int);
-    if (!s->said || !m->an || !m->part || !m->home) return mpki_failed(s->ctx);
-    if (m->parts < s->workers)
-        s->workers = 1; /* and each part has all threads */
-    else
-        s->options.threads = 1;
-    mixed_job job = {.s = s, .work = make_part, .problem = problem, .how = how};
-    status = mpki_systems_children(s);
-    if (!mpk_failed(status)) status = find_homes(s, problem);
-    return mpk_failed(status) ? status : run_all(&job);
-}
-
-static mpk_status check_problems(mpk_context *ctx, int64_t count, const mpk_problem *const *problem,
-                                 const mpk_options *o) {
-    if (o->ordering == MPK_ORDERING_GIVEN)
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "ordering = given is for systems of one pattern");
-    for (int64_t b = 0; b < count; b++) {
-        if (!problem[b])
-            return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b, "problem %lld is NULL",
-                              (long long)b);
-        if (problem[b]->scalar != problem[0]->scalar)
-            return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b,
-                              "problem %lld has another scalar type than the first", (long long)b);
-    }
-    return MPK_OK;
-}
-
-mpk_status mpk_systems_create_mixed(mpk_context *ctx, int64_t count,
-                                    const mpk_problem *const *problems, const mpk_options *options,
-                                    const mpk_systems_options *how, mpk_systems **out) {
-    MPKI_CALM;
-    if (!ctx) return MPK_ERR_ARGUMENT;
-    mpki_clear_error(ctx);
-    mpk_systems_options full;
-    mpk_options o;
-    if ((!problems && count > 0) || !out || *out)
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "the problems are NULL, or out is, or *out is not");
-    mpk_status status = mpki_systems_options_read(ctx, how, &full);
-    if (!mpk_failed(status)) status = mpki_systems_check_count(ctx, count);
-    if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &o);
-    if (!mpk_failed(status)) status = check_problems(ctx, count, problems, &o);
-    if (mpk_failed(status)) return status;
-    mpk_systems *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_systems);
-    if (!s) return mpki_failed(ctx);
-    if (o.method == MPK_METHOD_AUTO) o.method = MPK_METHOD_LDLT;
-    full.expected = 0; /* of all: a part knows its own */
-    s->ctx = ctx, s->count = count, s->options = o;
-    s->workers = mpki_context_threads(ctx, o.threads > 0 ? o.threads : mpki_threads_default());
-    status = make_all(s, problems, &full);
-    if (mpk_failed(status))
-        mpk_systems_destroy(&s);
-    else
-        *out = s;
-    return status;
 }
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
@@ -376,8 +277,8 @@ static mpk_status run_verb(mixed_job *job, const uint8_t *mask) {
     return mpk_failed(status) ? status : mpki_systems_sum(s->ctx, s->said, s->count);
 }
 
-mpk_status mpki_mixed_call(mpk_context *ctx, mpki_systems_job *verb, const uint8_t *mask,
-                           const mpk_systems_results *results) {
+static mpk_status mixed_call(mpk_context *ctx, mpki_systems_job *verb, const uint8_t *mask,
+                             const mpk_systems_results *results) {
     mpk_systems *s = verb->s;
     mpk_status status = check(ctx, verb);
     if (mpk_failed(status)) return status;
@@ -407,13 +308,13 @@ mpk_status mpki_mixed_call(mpk_context *ctx, mpki_systems_job *verb, const uint8
 
 /* ---- looking at it --------------------------------------------------------------------------- */
 
-const mpk_systems *mpki_mixed_part(const mpk_systems *s, int64_t slot, int64_t *index) {
+static const mpk_systems *mixed_part(const mpk_systems *s, int64_t slot, int64_t *index) {
     const mpki_mixed *m = s->mixed;
     *index = m->number[slot];
     return m->part[m->part_of[slot]];
 }
 
-void mpki_mixed_info(const mpk_systems *s, mpk_systems_info *info) {
+static void mixed_info(const mpk_systems *s, mpk_systems_info *info) {
     const mpki_mixed *m = s->mixed;
     info->count = s->count, info->patterns = m->parts;
     info->n = m->n, info->width = 1;
@@ -428,4 +329,106 @@ void mpki_mixed_info(const mpk_systems *s, mpk_systems_info *info) {
         info->flops += (double)one.count * one.flops;
         info->bytes += one.bytes;
     }
+}
+
+static const mpki_mixed_table TABLE = {mixed_call, mixed_part, mixed_info, mixed_free};
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static mpk_status make_part(mixed_job *job, mpk_context *ctx, int64_t p) {
+    mpk_systems *s = job->s;
+    mpki_mixed *m = s->mixed;
+    const int64_t count = m->start[p + 1] - m->start[p];
+    const mpk_status status =
+        mpk_analyse(ctx, job->problem[m->member[m->start[p]]], &s->options, &m->an[p]);
+    if (mpk_failed(status)) return status;
+    return mpki_systems_make(ctx, m->an[p], &s->options, job->how, count, true, count == 1,
+                             &m->part[p]);
+}
+
+/* The worker of each part: where the least is to do so far. */
+static mpk_status find_homes(mpk_systems *s, const mpk_problem *const *problem) {
+    mpki_mixed *m = s->mixed;
+    double *load = MPKI_ZNEW(s->ctx, STAGE, s->workers, double);
+    if (!load) return mpki_failed(s->ctx);
+    for (int64_t p = 0; p < m->parts; p++) {
+        int home = 0;
+        for (int w = 1; w < s->workers; w++)
+            if (load[w] < load[home]) home = w;
+        m->home[p] = home;
+        load[home] +=
+            (double)problem[m->member[m->start[p]]]->nnz * (double)(m->start[p + 1] - m->start[p]);
+    }
+    mpki_release(s->ctx, load);
+    return MPK_OK;
+}
+
+static mpk_status make_all(mpk_systems *s, const mpk_problem *const *problem,
+                           const mpk_systems_options *how) {
+    s->mixed = MPKI_ZNEW(s->ctx, STAGE, 1, mpki_mixed);
+    if (!s->mixed) return mpki_failed(s->ctx);
+    s->of_mixed = &TABLE;
+    mpki_mixed *m = s->mixed;
+    mpk_status status = group(s, problem);
+    if (mpk_failed(status)) return status;
+    m->scalar = s->count ? problem[0]->scalar : MPK_D;
+    s->said = MPKI_ZNEW(s->ctx, STAGE, s->count, mpki_said);
+    m->an = MPKI_ZNEW(s->ctx, STAGE, m->parts, mpk_analysis *);
+    m->part = MPKI_ZNEW(s->ctx, STAGE, m->parts, mpk_systems *);
+    m->home = MPKI_NEW(s->ctx, STAGE, m->parts, int);
+    if (!s->said || !m->an || !m->part || !m->home) return mpki_failed(s->ctx);
+    if (m->parts < s->workers)
+        s->workers = 1; /* and each part has all threads */
+    else
+        s->options.threads = 1;
+    mixed_job job = {.s = s, .work = make_part, .problem = problem, .how = how};
+    status = mpki_systems_children(s);
+    if (!mpk_failed(status)) status = find_homes(s, problem);
+    return mpk_failed(status) ? status : run_all(&job);
+}
+
+static mpk_status check_problems(mpk_context *ctx, int64_t count, const mpk_problem *const *problem,
+                                 const mpk_options *o) {
+    if (o->ordering == MPK_ORDERING_GIVEN)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "ordering = given is for systems of one pattern");
+    for (int64_t b = 0; b < count; b++) {
+        if (!problem[b])
+            return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b, "problem %lld is NULL",
+                              (long long)b);
+        if (problem[b]->scalar != problem[0]->scalar)
+            return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b,
+                              "problem %lld has another scalar type than the first", (long long)b);
+    }
+    return MPK_OK;
+}
+
+mpk_status mpk_systems_create_mixed(mpk_context *ctx, int64_t count,
+                                    const mpk_problem *const *problems, const mpk_options *options,
+                                    const mpk_systems_options *how, mpk_systems **out) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    mpk_systems_options full;
+    mpk_options o;
+    if ((!problems && count > 0) || !out || *out)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "the problems are NULL, or out is, or *out is not");
+    mpk_status status = mpki_systems_options_read(ctx, how, &full);
+    if (!mpk_failed(status)) status = mpki_systems_check_count(ctx, count);
+    if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &o);
+    if (!mpk_failed(status)) status = check_problems(ctx, count, problems, &o);
+    if (mpk_failed(status)) return status;
+    mpk_systems *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_systems);
+    if (!s) return mpki_failed(ctx);
+    if (o.method == MPK_METHOD_AUTO) o.method = MPK_METHOD_LDLT;
+    full.expected = 0; /* of all: a part knows its own */
+    s->ctx = ctx, s->count = count, s->options = o;
+    s->workers = mpki_context_threads(ctx, o.threads > 0 ? o.threads : mpki_threads_default());
+    status = make_all(s, problems, &full);
+    if (mpk_failed(status))
+        mpk_systems_destroy(&s);
+    else
+        *out = s;
+    return status;
 }

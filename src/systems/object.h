@@ -58,6 +58,17 @@ typedef struct mpki_pack_work {
     int32_t sides;
 } mpki_pack_work;
 
+struct mpki_systems_job;
+
+/** What systems of several patterns do in their own way (mixed.c). */
+typedef struct mpki_mixed_table {
+    mpk_status (*call)(mpk_context *ctx, struct mpki_systems_job *job, const uint8_t *mask,
+                       const mpk_systems_results *results);
+    const mpk_systems *(*part)(const mpk_systems *s, int64_t slot, int64_t *index);
+    void (*info)(const mpk_systems *s, mpk_systems_info *info);
+    void (*free)(mpk_systems *s);
+} mpki_mixed_table;
+
 struct mpk_systems {
     mpk_context *ctx;
     const mpk_analysis *an;
@@ -74,9 +85,10 @@ struct mpk_systems {
     int width;
     int64_t packs;
     mpki_lanes_pack *pack;
-    mpki_pack_work *work;     /* workers; made when they are first needed */
-    bool borrows;             /* child[0] is ctx */
-    struct mpki_mixed *mixed; /* of several patterns (mixed.c); NULL: of one */
+    mpki_pack_work *work; /* workers; made when they are first needed */
+    bool borrows;         /* child[0] is ctx */
+    struct mpki_mixed *mixed;
+    const mpki_mixed_table *of_mixed; /* of several patterns; NULL: of one */
 };
 
 /** A call at work. */
@@ -135,13 +147,6 @@ mpk_status mpki_systems_check_array(mpk_context *ctx, mpk_scalar scalar, int64_t
 mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t count);
 /** This system has no factors any more. */
 void mpki_slot_give_up(mpki_slot *slot);
-
-/** Systems of several patterns (mixed.c): the verbs, and what else asks for one of them. */
-mpk_status mpki_mixed_call(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
-                           const mpk_systems_results *results);
-const mpk_systems *mpki_mixed_part(const mpk_systems *s, int64_t slot, int64_t *index);
-void mpki_mixed_info(const mpk_systems *s, mpk_systems_info *info);
-void mpki_mixed_free(mpk_systems *s);
 
 /** The calls, checked: factorize (job->ax) and solve (job->b, x) the systems that are marked in
  *  s->said. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED, recorded; what became of each is in

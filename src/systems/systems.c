@@ -140,7 +140,7 @@ mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *s, int64_t count) {
                           "the systems are NULL, or were made with another context");
     mpk_status status = mpki_systems_check_count(ctx, count);
     if (mpk_failed(status) || count == s->count) return status;
-    if (s->mixed)
+    if (s->of_mixed)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "systems of several patterns stay as many as they are");
     if (count > s->count) return grow(s, count);
@@ -154,7 +154,7 @@ void mpk_systems_destroy(mpk_systems **out) {
     mpk_systems *s = *out;
     mpk_context *ctx = s->ctx;
     *out = NULL;
-    mpki_mixed_free(s);
+    if (s->of_mixed) s->of_mixed->free(s);
     for (int64_t b = 0; s->slot && b < s->count; b++) mpki_single_drop(&s->slot[b]);
     mpki_packs_free(s);
     mpki_template_free(ctx, &s->template);
@@ -180,8 +180,8 @@ void mpk_systems_info_get(const mpk_systems *s, mpk_systems_info *info) {
     if (!info) return;
     *info = (mpk_systems_info){.reason = ""};
     if (!s) return;
-    if (s->mixed) {
-        mpki_mixed_info(s, info);
+    if (s->of_mixed) {
+        s->of_mixed->info(s, info);
         return;
     }
     const mpk_analysis *an = s->template ? s->template->an : s->an;
@@ -234,7 +234,7 @@ mpk_status mpk_systems_get(mpk_context *ctx, const mpk_systems *s, int64_t b, mp
     mpki_clear_error(ctx);
     if (!s || !out || b < 0 || b >= s->count)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", b, "there is no system of that number");
-    if (s->mixed) s = mpki_mixed_part(s, b, &b);
+    if (s->of_mixed) s = s->of_mixed->part(s, b, &b);
     if (s->slot[b].tier == MPK_TIER_NONE)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", b, "the system has no factors");
     if ((unsigned)what > MPK_GET_LOGDET)
