@@ -87,7 +87,8 @@ MPK_API mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an,
  *  problems [in] count; may be destroyed afterwards. They have no factors yet: their values are
  *                given again, as ax
  *  options  [in] as above, and for the analyses; ordering = given is not for these
- *  Returns as mpk_systems_create(), and what mpk_analyse() does */
+ *  Returns as mpk_systems_create(), and what mpk_analyse() does
+ *          | MPK_ERR_UNSUPPORTED: also ordering = given, device = cuda */
 MPK_API mpk_status mpk_systems_create_mixed(mpk_context *ctx, int64_t count,
                                             const mpk_problem *const *problems,
                                             const mpk_options *options,

@@ -392,6 +392,9 @@ static mpk_status check_problems(mpk_context *ctx, int64_t count, const mpk_prob
     if (o->ordering == MPK_ORDERING_GIVEN)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "ordering = given is for systems of one pattern");
+    if (o->device == MPK_ON_CUDA)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "systems of several patterns are solved on the processor: device = cpu");
     for (int64_t b = 0; b < count; b++) {
         if (!problem[b])
             return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b, "problem %lld is NULL",

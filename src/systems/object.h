@@ -153,6 +153,9 @@ void mpki_slot_give_up(mpki_slot *slot);
  *  s->said. */
 mpk_status mpki_systems_run(mpki_systems_job *job);
 
+/** When the pivots of a system will do, by the options. */
+mpki_lanes_rules mpki_systems_rules(const mpk_systems *s);
+
 /** Room for packs of s->count systems. MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_packs_make(mpk_systems *s, int64_t count);
 void mpki_packs_free(mpk_systems *s);

@@ -97,23 +97,7 @@ static void factorize(pack *g) {
     if (g->job->failed || !some) return;
     g->k->take(an->nnz, from, 1, g->p->ax);
     g->k->scale(g->plan, g->p, &g->work->lanes, lane);
-    const mpk_options *o = &g->s->options;
-    const double small =
-        o->zero_tolerance >= 0 ? o->zero_tolerance : mpki_default_zero_tolerance(an->scalar);
-    /* The single engine looks again at pivots that may be rounding; here such systems go to it, from a
-     * bound on that is wider than its own, and with pivots that L may have enlarged rounding to: with
-     * these no one of 2400 singular matrices is told as regular that it finds singular
-     * (test_outcomes.c), of 80 000 up to order 29 four. Regular ones in bench/results/systems.md stay
-     * with the template all the same. */
-    const double wider = sizeof(R) == sizeof(double) ? 2e4 : 1e3, margin = 1024;
-    const double unit = (double)R_EPS / 2 * sqrt((double)an->n + 1);
-    /* What threshold pivoting keeps small is |L| |D| |L|^T, by |L| <= 1/u; that is measured here
-     * itself, and may be 1/100 eps^(-1/3) times as large: what a step of refinement mends. */
-    const double slack = 0.01 * pow((double)R_EPS, -1.0 / 3);
-    const mpki_lanes_rules rules = {.stress = slack / fmax(o->pivot_threshold, (double)R_EPS),
-                                    .rounding = margin * unit,
-                                    .noise = wider * unit,
-                                    .small = small};
+    const mpki_lanes_rules rules = mpki_systems_rules(g->s);
     g->k->factor(g->plan, g->p, &rules, &g->work->lanes, lane);
     for (int q = 0; q < g->k->width; q++) {
         mpki_said *said;
