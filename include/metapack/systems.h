@@ -99,6 +99,19 @@ MPK_API mpk_status mpk_systems_create_mixed(mpk_context *ctx, int64_t count,
  *  changed */
 MPK_API mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *systems, int64_t count);
 
+/** Make a new template, of the values of one system that the single engine has factorized: where
+ *  values have changed so much since the analysis that the old one serves few (mpk_systems_info), as
+ *  in late steps of an interior-point method, the new one mostly serves all. From their next
+ *  factorization on all systems begin with it, by mpk_systems_refactorize(), too: their bits depend
+ *  on the values it was made from. Factors by the old template are lost, those of the single engine
+ *  stay until then. Costs an analysis of
+ *  these values and a factorization.
+ *  slot [in] a system with factors; of tier template: nothing is changed
+ *  Returns MPK_OK
+ *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns, or
+ *            there is no such template (the text says why) | MPK_ERR_MEMORY: nothing was changed */
+MPK_API mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *systems, int64_t slot);
+
 /** Factorize. Systems whose pivots fail the test of the template are done by the single engine, in
  *  the same call.
  *  ax      [in]  one column of values for each system, in the order of the problem's entries, as

@@ -16,6 +16,7 @@ typedef struct mpki_template {
     int64_t *l, *c;
     mpki_lanes_entry *entry;
     char *pair;
+    mpk_analysis *source; /* its own, where that of the systems is another; NULL */
     double flops;
 } mpki_template;
 
@@ -29,6 +30,7 @@ void mpki_template_free(mpk_context *ctx, mpki_template **t);
 typedef struct mpki_slot {
     mpk_systems_tier tier;
     mpk_status status;                 /* of the factorization that it has, or why it has none */
+    bool anew;                         /* there is a template that it has not tried */
     mpk_factor *fac;                   /* tier single */
     int home;                          /* whose context fac was made with */
     int64_t place;                     /* tier template: pack * width + lane */

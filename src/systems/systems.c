@@ -2,6 +2,7 @@
 /* The object: made, resized, looked at, freed. */
 #include "../core/floats.h"
 #include "../core/sizes.h"
+#include "../problem/problem.h"
 #include "object.h"
 
 #include <math.h>
@@ -92,6 +93,11 @@ mpk_status mpki_systems_check_count(mpk_context *ctx, int64_t count) {
     return MPK_OK;
 }
 
+static void choose_kernels(mpk_systems *s) {
+    const int most = s->expected < 64 ? (int)s->expected : 64;
+    s->kernels = MPKI_DISPATCH(s->an->scalar, lanes_choose)(most, &s->width);
+}
+
 mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o,
                              const mpk_systems_options *how, int64_t count, bool borrows,
                              bool alone, mpk_systems **out) {
@@ -113,10 +119,7 @@ mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk
     status = mpki_systems_children(s);
     if (!mpk_failed(status) && !alone)
         status = mpki_template_make(ctx, an, &s->single, &s->template, &s->reason);
-    if (s->template) {
-        const int most = s->expected < 64 ? (int)s->expected : 64;
-        s->kernels = MPKI_DISPATCH(an->scalar, lanes_choose)(most, &s->width);
-    }
+    if (s->template) choose_kernels(s);
     if (!mpk_failed(status)) status = grow(s, count);
     if (mpk_failed(status))
         mpk_systems_destroy(&s);
@@ -170,6 +173,75 @@ mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *s, int64_t count) {
     for (int64_t b = count; b < s->count; b++) mpki_single_drop(&s->slot[b]);
     s->count = count;
     return MPK_OK;
+}
+
+/* A template for a factor's values. *out [out] NULL: there is none, and *reason says why */
+static mpk_status model(mpk_systems *s, const mpk_factor *fac, mpki_template **out,
+                        const char **reason) {
+    const mpk_problem problem = {.ctx = s->ctx,
+                                 .scalar = s->an->scalar,
+                                 .symmetry = s->an->symmetry,
+                                 .layout = s->an->layout,
+                                 .values = fac->values,
+                                 .n = s->an->n,
+                                 .nnz = s->an->nnz,
+                                 .ap = s->an->ap,
+                                 .ai = s->an->ai,
+                                 .ax = fac->ax};
+    mpk_analysis *an = NULL;
+    mpk_options o = s->options;
+    o.method = MPK_METHOD_LDLT;
+    if (o.ordering == MPK_ORDERING_GIVEN) o.given_perm = s->an->perm;
+    *out = NULL;
+    mpk_status status = mpk_analyse(s->ctx, &problem, &o, &an);
+    if (!mpk_failed(status)) status = mpki_template_make(s->ctx, an, &s->single, out, reason);
+    if (*out)
+        (*out)->source = an; /* whose scaling it has */
+    else
+        mpk_analysis_destroy(&an);
+    return mpk_failed(status) ? status : MPK_OK;
+}
+
+/* A template for a factor's values, and packs for it. After a failure all is as it was. */
+static mpk_status take_template(mpk_systems *s, const mpk_factor *fac) {
+    mpki_template *template = NULL;
+    const char *reason = "";
+    mpk_systems old = *s;
+    mpk_status status = model(s, fac, &template, &reason);
+    if (mpk_failed(status)) return status;
+    if (!template)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "there is no template: %s",
+                          reason);
+    s->template = template, s->reason = "";
+    s->pack = NULL, s->work = NULL, s->packs = 0;
+    choose_kernels(s);
+    status = mpki_packs_make(s, s->count);
+    mpk_systems *useless = mpk_failed(status) ? s : &old;
+    mpki_packs_free(useless);
+    mpki_template_free(s->ctx, &useless->template);
+    if (mpk_failed(status)) *s = old;
+    return status;
+}
+
+mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *s, int64_t b) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!s || s->ctx != ctx || b < 0 || b >= s->count)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b,
+                          "there is no system of that number, or it was made with another context");
+    if (s->of_mixed)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "systems of several patterns keep the templates that they have");
+    if (s->slot[b].tier == MPK_TIER_NONE)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b, "the system has no factors");
+    if (s->slot[b].tier == MPK_TIER_TEMPLATE) return MPK_OK;
+    const mpk_status status = take_template(s, s->slot[b].fac);
+    for (int64_t k = 0; !mpk_failed(status) && k < s->count; k++) {
+        if (s->slot[k].tier == MPK_TIER_TEMPLATE) mpki_slot_give_up(&s->slot[k]);
+        s->slot[k].anew = s->slot[k].tier == MPK_TIER_SINGLE;
+    }
+    return status;
 }
 
 void mpk_systems_destroy(mpk_systems **out) {

@@ -18,6 +18,7 @@ void mpki_template_free(mpk_context *ctx, mpki_template **out) {
     mpki_template *t = *out;
     if (!t) return;
     mpk_analysis_destroy(&t->an);
+    mpk_analysis_destroy(&t->source);
     mpki_release(ctx, t->l);
     mpki_release(ctx, t->c);
     mpki_release(ctx, t->entry);

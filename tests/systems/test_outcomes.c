@@ -355,6 +355,83 @@ static void test_general(void **unused) {
     }
 }
 
+/* Values that want other pivots than the analysed ones: a template of one of them serves all. */
+static void test_learn(void **unused) {
+    (void)unused;
+    cases c = cases_make(NULL, SADDLE_POINT, N, MPK_D, MPK_SYMMETRIC, COUNT, 1, 0.01);
+    mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
+    mpk_systems *s = systems_of(&c, COUNT, 1, 0);
+    mpk_systems_info info;
+    double omega[COUNT];
+    int64_t before[3 * COUNT], after[3 * COUNT];
+    const mpk_systems_results r = {.inertia = before}, q = {.inertia = after, .omega = omega};
+    told(c.ctx, mpk_systems_learn(c.ctx, s, 0), MPK_ERR_ARGUMENT);
+    told(c.ctx, mpk_systems_learn(c.ctx, s, COUNT), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL), MPK_OK);
+    assert_int_equal(mpk_systems_learn(c.ctx, s, 0), MPK_OK); /* the template serves it */
+    assert_int_equal(mpk_systems_solve(c.ctx, s, 1, &b, &x, 0, NULL, NULL), MPK_OK);
+    for (int64_t k = 0; k < COUNT * c.nnz; k++)
+        ((double *)c.ax)[k] *= pow(10, 6 * sin(77.7 * (double)(k % c.nnz)));
+    assert_false(mpk_failed(mpk_systems_refactorize(c.ctx, s, &ax, NULL, &r)));
+    mpk_systems_info_get(s, &info);
+    assert_int_equal(info.by_single, COUNT);
+    assert_int_equal(mpk_systems_learn(c.ctx, s, 3), MPK_OK);
+    mpk_systems_info_get(s, &info);
+    assert_int_equal(info.by_single, COUNT); /* their factors stay */
+    assert_false(mpk_failed(mpk_systems_solve(c.ctx, s, 1, &b, &x, 0, NULL, NULL)));
+    assert_false(mpk_failed(mpk_systems_refactorize_solve(c.ctx, s, &ax, 1, &b, &x, 0, NULL, &q)));
+    mpk_systems_info_get(s, &info);
+    assert_true(info.by_template > COUNT / 2);
+    assert_memory_equal(before, after, sizeof before);
+    for (int k = 0; k < COUNT; k++) assert_true(omega[k] <= 1e-14);
+    /* with one of the same values, alone: the same bits */
+    mpk_systems *one = systems_of(&c, 2, 1, 0);
+    double y[2 * N];
+    mpk_batch_array two = strided(c.ax + 3 * c.nnz * 8, c.nnz, 1), bs = b, ys = strided(y, N, N);
+    bs.data = column(c.b, &c, 3);
+    assert_false(mpk_failed(mpk_systems_factorize(c.ctx, one, &two, NULL, NULL)));
+    assert_int_equal(mpk_systems_learn(c.ctx, one, 0), MPK_OK);
+    assert_false(
+        mpk_failed(mpk_systems_refactorize_solve(c.ctx, one, &two, 1, &bs, &ys, 0, NULL, NULL)));
+    assert_memory_equal(y, column(c.x, &c, 3), sizeof y);
+    mpk_systems_destroy(&one);
+    /* a singular system is no model */
+    memset(c.ax, 0, (size_t)c.nnz * 8);
+    assert_int_equal(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL), MPK_SINGULAR);
+    told(c.ctx, mpk_systems_learn(c.ctx, s, 0), MPK_ERR_UNSUPPORTED);
+    assert_int_equal(mpk_systems_solve(c.ctx, s, 1, &b, &x, 0, NULL, NULL), MPK_SINGULAR);
+    mpk_systems_destroy(&s);
+    cases_free(&c);
+}
+
+/* Every allocation of a new template fails once: nothing is changed. */
+static void test_learn_memory(void **unused) {
+    (void)unused;
+    failing purse = {0};
+    const mpk_allocator memory = {failing_alloc, failing_release, &purse};
+    cases c = cases_make(&memory, SADDLE_POINT, 12, MPK_D, MPK_SYMMETRIC, 5, 1, 0.01);
+    mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
+    c.o.threads = 1;
+    for (int64_t k = c.nnz; k < 5 * c.nnz; k++) ((double *)c.ax)[k] *= k % c.nnz % 3 ? 1e-9 : 1e6;
+    mpk_systems *s = systems_of(&c, 5, 1, 0);
+    assert_false(mpk_failed(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL)));
+    mpk_status status = MPK_ERR_MEMORY;
+    for (int64_t fail = 1; mpk_failed(status); fail++) {
+        purse.calls = 0, purse.fail_at = fail;
+        status = mpk_systems_learn(c.ctx, s, 3);
+        purse.fail_at = 0;
+        if (mpk_failed(status)) told(c.ctx, status, MPK_ERR_MEMORY);
+        if (mpk_failed(status)) /* the first has a factor by the template, still */
+            assert_false(mpk_failed(mpk_systems_solve(c.ctx, s, 1, &b, &x, 1, NULL, NULL)));
+    }
+    assert_int_equal(mpk_systems_solve(c.ctx, s, 1, &b, &x, 1, NULL, NULL), MPK_PARTIAL);
+    assert_false(
+        mpk_failed(mpk_systems_refactorize_solve(c.ctx, s, &ax, 1, &b, &x, 0, NULL, NULL)));
+    mpk_systems_destroy(&s);
+    cases_free(&c);
+    assert_int_equal(purse.held, 0);
+}
+
 /* Every allocation fails once: the call says so, nothing is lost, and the same call succeeds. */
 static void test_memory(void **unused) {
     (void)unused;
@@ -396,6 +473,7 @@ int main(void) {
         cmocka_unit_test(test_beside_single), cmocka_unit_test(test_singular),
         cmocka_unit_test(test_get),           cmocka_unit_test(test_failing),
         cmocka_unit_test(test_arguments),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_general),       cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_general),       cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_learn),         cmocka_unit_test(test_learn_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

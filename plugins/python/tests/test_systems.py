@@ -97,6 +97,22 @@ def test_failing():
     assert (x[0] == mp.ldl_batch(A, good).solve(np.ones((5, A.shape[0])))[0]).all()
 
 
+def test_learn():
+    A = kkt()
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    late = np.where((rows == A.indices) & (rows < 30), 10.0 ** (12 * np.sin(5 * rows)), 1)
+    far = changed(A, 9) * late  # as in the last steps of an interior-point method
+    b = np.ones((9, A.shape[0]))
+    f = mp.ldl_batch(A, far)
+    first, alone = f.solve(b), f.info["by_single"]
+    assert alone > 4
+    assert f.learn().refactorize(far).info["by_template"] == 9
+    x = f.solve(b)
+    assert np.abs(x - first).max() < 1e-6 * np.abs(x).max() and (f.omega < 1e-14).all()
+    with pytest.raises(mp.ArgumentError):
+        f.learn(9)
+
+
 def test_refused():
     A = kkt()
     with pytest.raises(ValueError):

@@ -237,6 +237,18 @@ class SystemsFactor(_Systems):
         self._factorize(lib.mpk_systems_refactorize, self._values(values), mask)
         return self
 
+    def learn(self, number: Optional[int] = None) -> "SystemsFactor":
+        """Make a new template, of the values of one system that the single engine has factorized (tier 2);
+        None: of the first that is regular.  All systems begin with it at their next factorization; factors
+        by the old one are lost.  For values that have moved away from those that were analysed."""
+        if number is None:
+            alone = np.flatnonzero((self.tier == lib.MPK_TIER_SINGLE) & (self.status == 0))
+            if not len(alone):
+                return self
+            number = int(alone[0])
+        self._ctx.check(self._ctx.call(lib.mpk_systems_learn, self._systems[0], number, long=True))
+        return self
+
     def solve(self, b: VectorLike, mask: Optional[VectorLike] = None, *,
               refine: bool = True) -> Array:  # fmt: skip
         """Solve the systems; those that the mask leaves out, or that have no solution, get NaN.
