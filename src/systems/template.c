@@ -18,6 +18,7 @@ void mpki_template_free(mpk_context *ctx, mpki_template **out) {
     mpki_template *t = *out;
     if (!t) return;
     mpk_analysis_destroy(&t->an);
+    mpk_analysis_destroy(&t->source);
     mpki_release(ctx, t->l);
     mpki_release(ctx, t->c);
     mpki_release(ctx, t->entry);
@@ -29,6 +30,7 @@ void mpki_template_free(mpk_context *ctx, mpki_template **out) {
 /* Why these options and this analysis have none; NULL: they may. */
 static const char *unfit(const mpk_analysis *an, const mpk_options *o) {
     if (an->n == 0) return "there is nothing to factorize";
+    if (an->symmetry == MPK_GENERAL) return "the matrix is not symmetric";
     if (o->scaling == MPK_OFF) return "scaling is off";
     if (o->static_shift > 0) return "static_shift is set";
     if (o->precision == MPK_PRECISION_SINGLE) return "precision is single";

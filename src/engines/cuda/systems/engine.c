@@ -101,7 +101,7 @@ static void turn(const mpk_batch_array *a, int64_t b, int64_t rows, int64_t cols
 }
 
 /* The array as kernels see it. One of the host is sent, system by system of the call. */
-static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call,
+static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_many_call *call,
                         const mpk_batch_array *a, int64_t rows, int64_t cols, mpki_cuda_room *room,
                         bool in, mpki_cuda_systems_array *out) {
     const size_t size = mpk_scalar_size(many->scalar);
@@ -135,7 +135,7 @@ static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_systems_ca
 }
 
 /* Solutions to an array of the host: those of systems that have one. */
-static mpk_status take_x(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call) {
+static mpk_status take_x(mpk_context *ctx, mpki_many *many, const mpki_many_call *call) {
     const size_t size = mpk_scalar_size(many->scalar);
     const int64_t each = (int64_t)many->n * call->nrhs;
     if (call->x->memory == MPK_DEVICE || each == 0) return MPK_OK;
@@ -171,7 +171,7 @@ static mpki_system_found read_found(const mpki_cuda_systems_found *f) {
                                .logdet = {f->logdet[0], f->logdet[1], f->logdet[2]}};
 }
 
-static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call,
+static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_many_call *call,
                             mpki_cuda_systems_job *job) {
     mpk_status status = MPK_OK;
     if (call->ax)
@@ -183,7 +183,7 @@ static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_system
     return status;
 }
 
-static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call) {
+static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *call) {
     const mpki_device *d = many->device;
     const mpki_cuda_systems_table *module = d->table->systems;
     mpki_cuda_systems_shape shape;
