@@ -3,8 +3,6 @@
  * their way, one launch for a call. */
 #include "state.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char STAGE[] = "systems";
@@ -225,23 +223,10 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *c
     if (mpk_failed(status)) goto done;
     job.item = many->items.p, job.found = many->found.p;
     job.work = many->work.p, job.block_bytes = shape.block_bytes;
-    job.stamps = getenv("METAPACK_SYSTEMS_STAMPS") != NULL;
     job.blocks = shape.blocks, job.threads = shape.threads, job.shared = shape.shared;
     status = mpki_cuda_status(ctx, STAGE, module->run(d->cuda, many->scalar, &job));
     if (!mpk_failed(status))
         status = mpki_cuda_systems_copy(ctx, many, found, many->found.p, founds, false);
-    if (job.stamps && !mpk_failed(status)) {
-        static const char *const what[] = {"",         "values",   "scale",   "assemble",
-                                           "diagonal", "rows",     "update",  "in",
-                                           "forward",  "backward", "measure", "rest"};
-        fprintf(stderr, "stamps (%d blocks of %d, %d bytes):", job.blocks, job.threads, job.shared);
-        for (int q = 1; q < 12; q++) {
-            double sum = 0;
-            for (int64_t k = 0; k < call->count; k++) sum += found[k].stamp[q];
-            fprintf(stderr, " %s %.0f", what[q], sum / (double)call->count / 1000);
-        }
-        fprintf(stderr, " kcycles\n");
-    }
     for (int64_t k = 0; !mpk_failed(status) && !call->certify && k < call->count; k++)
         call->found[k] = read_found(&found[k]);
     if (!mpk_failed(status) && call->x) status = take_x(ctx, many, call);
