@@ -71,11 +71,16 @@ def gpu_of_19(text):
     yield "solve with refinement, 66 others", [], told(text, r"([\d.]+) for a refined one")
 
 
+def is_of_all(line):
+    """Is it the heading of such a table, of any year?"""
+    return cells(line)[:3] == sparse_gpu.COLUMNS[:3]
+
+
 def gpu_of_all(text):
     """Of the page that bench/sparse_gpu.py writes: a row for each matrix."""
-    wanted = sparse_gpu.COLUMNS
+    start = next(k for k, line in enumerate(text) if is_of_all(line))
+    wanted = cells(text[start])
     again, apply, refined = (wanted.index(name) for name in ("ratio", "apply", "refined"))
-    start = next(k for k, line in enumerate(text) if cells(line) == wanted)
     body = [cells(line) for line in itertools.takewhile(lambda line: line.startswith("|"), text[start + 2:])]
     right = [row for row in body if number(row[again]) and not row[wanted.index("cuDSS ω")].startswith("**")]
     parts = [[row for row in right if (row[0] in sparse_gpu.STEERED) == steered] for steered in (True, False)]
@@ -96,7 +101,7 @@ def rows():
         found = ratios(table(cpu, "matrix", peer, "METAPACK"))
         yield f"{peer}, {len(found)} matrices", found, geometric_mean(found)
     yield "NVIDIA H200, beside cuDSS"
-    yield from (gpu_of_all if any(cells(line) == sparse_gpu.COLUMNS for line in gpu) else gpu_of_19)(gpu)
+    yield from (gpu_of_all if any(is_of_all(line) for line in gpu) else gpu_of_19)(gpu)
 
 
 def draw(parts):

@@ -3,7 +3,11 @@
  * anew and solved, bare and refined. Values: those of the matrix, each times 1 + SPREAD u, u
  * uniform in (-1, 1), the two of a pair alike; b = A 1 of each system's own A. Times are of the
  * processor, the least of some rounds, so that a busy machine may be measured on: one thread.
- *   bench/systems [-s SPREAD] [-m MATRIX_OR_SPEC]... COUNT...
+ *   bench/systems [-d DEVICE] [-a DEVICE] [-t THREADS] [-r SECONDS] [-s SPREAD]
+ *                 [-m MATRIX_OR_SPEC]... COUNT...
+ * On a device (-d cuda), where values, b and x then lie, and with more than one thread (-t), times
+ * are those of a clock, and nothing is done one after another. -a: for which device the analysis
+ * orders; default the processor, whose order has less fill.
  * Every answer is checked: a componentwise backward error above 1e-14 ends the run with status 1,
  * unless the single engine's is above it, too. bench/results/systems.md */
 #include <math.h>
@@ -14,9 +18,12 @@
 #include <string.h>
 #include <time.h>
 
+static bool by_clock;
+static double round_s = 1; /* for which rounds go on */
+
 static double now_s(void) {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(by_clock ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -52,10 +59,24 @@ static void ones(const mpk_problem_view *v, const double *ax, double *b) {
         }
 }
 
+/* An array of doubles where the systems are: there itself, or a copy of it on the device. */
+static double *there(mpk_context *ctx, const mpk_options *o, const double *p, int64_t count) {
+    void *copy = NULL;
+    const int64_t bytes = count * (int64_t)sizeof *p;
+    if (o->device != MPK_ON_CUDA) return (double *)(uintptr_t)p;
+    check(ctx, mpk_device_alloc(ctx, 0, bytes, &copy), "device memory");
+    check(ctx, mpk_device_copy(ctx, 0, copy, bytes, p, bytes, bytes, 1), "copy");
+    return copy;
+}
+static void leave(mpk_context *ctx, const mpk_options *o, double *p) {
+    void *q = p;
+    if (o->device == MPK_ON_CUDA) check(ctx, mpk_device_free(ctx, 0, &q), "device memory");
+}
+
 typedef struct figures {
     double factor_s, bare_s, refined_s, both_s; /* least of some rounds */
     double omega;
-    int64_t single;
+    int64_t single, bytes;
 } figures;
 
 static double less(double a, double b) {
@@ -74,7 +95,7 @@ static figures at_once(mpk_context *ctx, const mpk_analysis *an, const mpk_optio
     mpk_systems_info info;
     check(ctx, mpk_systems_create(ctx, an, o, NULL, count, &s), "create");
     check(ctx, mpk_systems_factorize_solve(ctx, s, ax, 1, b, x, 0, NULL, &results), "first");
-    const double end_s = now_s() + 1;
+    const double end_s = now_s() + round_s;
     for (int round = 0; round < 2 || (round < ROUNDS_MOST && now_s() < end_s); round++) {
         double t[5];
         t[0] = now_s();
@@ -93,7 +114,7 @@ static figures at_once(mpk_context *ctx, const mpk_analysis *an, const mpk_optio
     }
     for (int64_t k = 0; k < count; k++) f.omega = fmax(f.omega, omega[k]);
     mpk_systems_info_get(s, &info);
-    f.single = info.by_single;
+    f.single = info.by_single, f.bytes = info.bytes;
     if (*info.reason) printf("# no template: %s\n", info.reason);
     mpk_systems_destroy(&s);
     free(omega);
@@ -110,7 +131,7 @@ static figures in_turn(mpk_context *ctx, const mpk_analysis *an, const mpk_optio
     mpk_solve_info info;
     o.threads = 1;
     check(ctx, mpk_factorize(ctx, an, ax, &o, &fac), "factorize");
-    const double end_s = now_s() + 1;
+    const double end_s = now_s() + round_s;
     for (int round = 0; round < 2 || (round < ROUNDS_MOST && now_s() < end_s); round++) {
         double factor = 0, bare = 0, refined = 0;
         for (int64_t k = 0; k < count; k++) {
@@ -140,20 +161,30 @@ int main(int argc, char **argv) {
     int64_t count[16];
     int matrices = 0, counts = 0, wrong = 0;
     double spread = 0.01;
+    mpk_device analysed_for = MPK_ON_CPU;
     mpk_options_init(&o);
     o.threads = 1;
     o.method = MPK_METHOD_LDLT;
     for (int k = 1; k < argc; k++) {
         if (!strcmp(argv[k], "-s") && k + 1 < argc)
             spread = atof(argv[++k]);
+        else if (!strcmp(argv[k], "-t") && k + 1 < argc)
+            o.threads = atoi(argv[++k]);
+        else if (!strcmp(argv[k], "-r") && k + 1 < argc)
+            round_s = atof(argv[++k]);
+        else if (!strcmp(argv[k], "-a") && k + 1 < argc)
+            analysed_for = strcmp(argv[++k], "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
+        else if (!strcmp(argv[k], "-d") && k + 1 < argc)
+            o.device = strcmp(argv[++k], "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
         else if (!strcmp(argv[k], "-m") && k + 1 < argc && matrices < 64)
             matrix[matrices++] = argv[++k];
         else if (counts < 16)
             count[counts++] = atoll(argv[k]);
     }
-    printf("%-28s %6s %6s | %8s %8s %8s %8s | %8s %8s %8s | %6s %6s %7s %6s\n", "matrix", "n",
+    by_clock = o.threads > 1 || o.device == MPK_ON_CUDA;
+    printf("%-28s %6s %6s | %8s %8s %8s %8s | %8s %8s %8s | %6s %6s %7s %6s %6s\n", "matrix", "n",
            "count", "factor", "bare", "refined", "both", "f. each", "bare", "refined", "bare x",
-           "ref. x", "omega", "single");
+           "ref. x", "omega", "single", "KiB");
     for (int m = 0; m < matrices; m++) {
         mpk_context *ctx = NULL;
         mpk_analysis *an = NULL;
@@ -161,7 +192,9 @@ int main(int argc, char **argv) {
         check(NULL, mpk_context_create(NULL, &ctx), "context");
         mpk_problem *p = problem_of(ctx, matrix[m]);
         mpk_problem_view_get(p, &v);
-        check(ctx, mpk_analyse(ctx, p, &o, &an), "analyse");
+        mpk_options of_analysis = o;
+        of_analysis.device = analysed_for;
+        check(ctx, mpk_analyse(ctx, p, &of_analysis, &an), "analyse");
         for (int c = 0; c < counts; c++) {
             const int64_t many = count[c];
             double *ax = malloc((size_t)(many * v.nnz) * sizeof *ax);
@@ -170,23 +203,28 @@ int main(int argc, char **argv) {
             for (int64_t k = 0; k < many * v.nnz; k++)
                 ax[k] = ((const double *)v.ax)[k % v.nnz] * (1 + spread * uniform());
             for (int64_t k = 0; k < many; k++) ones(&v, ax + k * v.nnz, b + k * v.n);
-            const mpk_batch_array va = {MPK_BATCH_STRIDED, MPK_HOST, ax, v.nnz, 1, 1},
-                                  vb = {MPK_BATCH_STRIDED, MPK_HOST, b, v.n, v.n, 1},
-                                  vx = {MPK_BATCH_STRIDED, MPK_HOST, x, v.n, v.n, 1};
+            const mpk_memory memory = o.device == MPK_ON_CUDA ? MPK_DEVICE : MPK_HOST;
+            double *dax = there(ctx, &o, ax, many * v.nnz), *db = there(ctx, &o, b, many * v.n),
+                   *dx = there(ctx, &o, x, many * v.n);
+            const mpk_batch_array va = {MPK_BATCH_STRIDED, memory, dax, v.nnz, 1, 1},
+                                  vb = {MPK_BATCH_STRIDED, memory, db, v.n, v.n, 1},
+                                  vx = {MPK_BATCH_STRIDED, memory, dx, v.n, v.n, 1};
             const figures f = at_once(ctx, an, &o, many, &va, &vb, &vx);
             const int64_t few = many < 64 ? many : 64; /* a system takes as long as another */
-            const figures g = in_turn(ctx, an, &o, few, ax, v.nnz, b, x, v.n);
+            const figures g =
+                by_clock ? (figures){0} : in_turn(ctx, an, &o, few, ax, v.nnz, b, x, v.n);
             const double us = 1e6 / (double)many, each = 1e6 / (double)few;
             const char *name = strrchr(matrix[m], '/') ? strrchr(matrix[m], '/') + 1 : matrix[m];
             printf("%-28.28s %6d %6lld | %8.1f %8.1f %8.1f %8.1f | %8.1f %8.1f %8.1f | %6.2f %6.2f "
-                   "%7.0e %6lld\n",
+                   "%7.0e %6lld %6.0f\n",
                    name, v.n, (long long)many, f.factor_s * us, f.bare_s * us, f.refined_s * us,
                    f.both_s * us, g.factor_s * each, g.bare_s * each, g.refined_s * each,
                    (g.factor_s + g.bare_s) * each / ((f.factor_s + f.bare_s) * us),
                    (g.factor_s + g.refined_s) * each / (f.both_s * us), f.omega,
-                   (long long)f.single);
+                   (long long)f.single, (double)f.bytes / 1024 / (double)many);
             fflush(stdout);
-            wrong |= f.omega > 1e-14 && f.omega > g.omega;
+            wrong |= f.omega > 1e-14 && (by_clock || f.omega > g.omega);
+            leave(ctx, &o, dax), leave(ctx, &o, db), leave(ctx, &o, dx);
             free(ax), free(b), free(x);
         }
         mpk_analysis_destroy(&an);

@@ -104,11 +104,14 @@ static void forget(char *x, int64_t from, int64_t to, mpk_scalar scalar) {
 static mpk_status create(run *r) {
     const mpk_options *o = &r->args->options;
     const double start_s = cli_now_s();
+    /* the processor's order has less fill, and many systems fill a GPU all the same */
+    mpk_options of_analysis = *o;
+    of_analysis.device = MPK_ON_CPU, of_analysis.device_number = 0;
     mpk_status status =
         several(r)
             ? mpk_systems_create_mixed(r->ctx, r->count, (const mpk_problem *const *)r->problem, o,
                                        NULL, &r->systems)
-            : mpk_analyse(r->ctx, r->problem[0], o, &r->an);
+            : mpk_analyse(r->ctx, r->problem[0], &of_analysis, &r->an);
     r->analyse_s = cli_now_s() - start_s;
     if (several(r) || mpk_failed(status)) return status;
     return mpk_systems_create(r->ctx, r->an, o, NULL, r->count, &r->systems);

@@ -11,7 +11,7 @@ set(METAPACK_CUDA_ARCHITECTURES "${architectures}" CACHE STRING
 if(DEFINED METAPACK_CUDA_ARCH)
     message(WARNING "METAPACK_CUDA_ARCH is not read: METAPACK_CUDA_ARCHITECTURES, as in CMAKE_CUDA_ARCHITECTURES")
 endif()
-set(METAPACK_CUDA_ROOMS "dense;batch;vectors;block_factor;triangular;inverse;multifrontal;accelerator" CACHE STRING
+set(METAPACK_CUDA_ROOMS "dense;batch;vectors;block_factor;triangular;inverse;multifrontal;accelerator;systems" CACHE STRING
     "what of src/engines/cuda the module has: dense takes half of its build's time, batch most of the rest")
 set(METAPACK_CUDA_PRECISIONS "0;1;2;3" CACHE STRING "of dense: s d c z by number; all for use, fewer to see that nvcc takes it")
 set(METAPACK_CUDA_FLAGS "" CACHE STRING "more words for nvcc, such as -Xcicc=-O1;-Xptxas=-O1: built in half the time, not for use")
@@ -257,7 +257,7 @@ function(metapack_cuda_host_module)
     set(sparse_headers)
     set(sparse_tables)
     set(sparse_templated)
-    foreach(room vectors block_factor triangular inverse multifrontal)
+    foreach(room vectors block_factor triangular inverse multifrontal systems)
         file(GLOB_RECURSE found CONFIGURE_DEPENDS ${source}/${room}/kernels/*.*h)
         list(APPEND sparse_headers ${found})
         list(APPEND sparse_tables ${source}/${room}/kernels/${room}.cu)

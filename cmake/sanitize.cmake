@@ -13,6 +13,7 @@ set(MPKI_SANITIZE_UNFUZZED "/borg/(interp|evaluate)[.]c$")
 if(METAPACK_SANITIZE)
     add_compile_options(-fsanitize=${METAPACK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
     add_link_options(-fsanitize=${METAPACK_SANITIZE})
+    add_compile_definitions(MPKI_SANITIZED) # kernels/vector.h
 endif()
 set(MPKI_UNDEFINED FALSE)
 set(MPKI_BY_CALLS)

@@ -35,7 +35,9 @@ set(MPKI_LEFT)
 if(METAPACK_SANITIZE)
     set(MPKI_LEFT example_quadratic pipeline_scale)
 endif()
-foreach(name ${MPKI_LEFT} systems_many plugins_petsc_real_valgrind_saddle plugins_petsc_real_valgrind_factor plugins_petsc_complex_valgrind_factor)
+# single complex has the code of double complex, and its small tests run
+foreach(name ${MPKI_LEFT} systems_many kernels_block_factor_c kernels_block_operations_c engines_cpu_dense_methods_c engines_cpu_front_front_c
+        batch_c sim_synthesize_synthesize plugins_petsc_real_valgrind_saddle plugins_petsc_real_valgrind_factor plugins_petsc_complex_valgrind_factor)
     if(TEST ${name})
         set_property(TEST ${name} APPEND PROPERTY LABELS long)
     endif()

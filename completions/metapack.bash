@@ -10,7 +10,7 @@ _metapack_options() # COMMAND -> its options
                 --method --no-direct --krylov --tolerance --max-iterations --refine --condition
                 --device --threads --memory-limit --plot --force --json --quiet --progress
                 --help --ordering --given-perm --given-tree --given-blocks --given-pivots
-                --matching --scaling --model-threads --accuracy --pivot-threshold
+                --matching --scaling --model-threads --updates --accuracy --pivot-threshold
                 --zero-tolerance --static-shift --restart --shadow --symmetry-tolerance --direct
                 --factor-type --strategy --block --grid --similarity --similarity-end --joining
                 --level --level-rule --fill-factor --capacity-rule --drop-tolerance --drop-norm
@@ -44,9 +44,9 @@ _metapack_options() # COMMAND -> its options
                 --pivot-threshold --zero-tolerance --static-shift --symmetry-tolerance
                 --seed' ;;
         systems)
-            echo '--generate --values --rhs --output --refine --threads --memory-limit --force
-                --json --quiet --progress --help --ordering --matching --scaling --model-threads
-                --accuracy --pivot-threshold --zero-tolerance --static-shift
+            echo '--generate --values --rhs --output --refine --device --threads --memory-limit
+                --force --json --quiet --progress --help --ordering --matching --scaling
+                --model-threads --accuracy --pivot-threshold --zero-tolerance --static-shift
                 --symmetry-tolerance --seed' ;;
         doctor)
             echo '--generate --output --seconds --device --threads --memory-limit --json --quiet
@@ -114,13 +114,14 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --jacobi-norm) echo 'matrix frame' ;;
         --jacobi-judge) echo 'first last' ;;
         --isai-frames) echo 'off on' ;;
+        --updates) echo 'off on' ;;
     esac
 }
 
 _metapack_optional() # OPTION: may its value be left out?
 {
     case $1 in
-        --condition | --grid | --butterfly | --isai-frames | --deterministic) return 0 ;;
+        --condition | --updates | --grid | --butterfly | --isai-frames | --deterministic) return 0 ;;
         *) return 1 ;;
     esac
 }

@@ -95,6 +95,13 @@ void mpk_factor_block_info_get_sized(size_t size, const mpk_factor *fac, mpk_blo
     GIVE(info);
 }
 
+void mpk_bordered_info_get_sized(size_t size, const mpk_bordered *bordered,
+                                 mpk_bordered_info *info) {
+    mpk_bordered_info full;
+    mpk_bordered_info_get(bordered, &full);
+    GIVE(info);
+}
+
 void mpk_systems_info_get_sized(size_t size, const mpk_systems *systems, mpk_systems_info *info) {
     mpk_systems_info full;
     mpk_systems_info_get(systems, &full);
@@ -288,6 +295,16 @@ mpk_status mpk_dense_sysv_sized(size_t size, mpk_context *ctx, const mpk_dense *
     TAKE(info);
     const mpk_status status =
         mpk_dense_sysv(ctx, dense, a, lda, f, nrhs, b, ldb, x, ldx, work, work_bytes, OUT(info));
+    GIVE(info);
+    return status;
+}
+
+mpk_status mpk_bordered_solve_sized(size_t size, mpk_context *ctx, mpk_bordered *bordered,
+                                    int32_t nrhs, const void *b, int64_t ldb, void *x, int64_t ldx,
+                                    mpk_solve_info *info) {
+    mpk_solve_info full;
+    TAKE(info);
+    const mpk_status status = mpk_bordered_solve(ctx, bordered, nrhs, b, ldb, x, ldx, OUT(info));
     GIVE(info);
     return status;
 }

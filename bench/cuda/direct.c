@@ -15,7 +15,8 @@
  *   refined  K right-hand sides with refinement, vectors on the device
  *   there    again and solve, with values and vectors on the device; at the line's end the stages of
  *            again: bringing and scaling the values, the engine; and those of apply; and by how
- *            much less memory is free there, kernels included that were loaded meanwhile
+ *            much less memory is free there, kernels included that were loaded meanwhile, after
+ *            refined solves of one right-hand side and after all
  * TFLOP/s of `engine`, bytes on the device, and those that mpk_factor_estimate() predicts.
  * profile=1: where the time goes, step by step; hash: a hash of D, the order and a solution after
  * each of so many runs, which must be one; stamps (2: front by front; 3: sweeps, piece by piece):
@@ -287,6 +288,7 @@ static int row(const char *what, const wishes *w) {
     if (mpk_failed(mpk_context_create(NULL, &ctx))) return 1;
     if (!mpki_cuda_keep(ctx, 0)) return complain(ctx, "device");
     const int64_t before = free_bytes(ctx);
+    int64_t held = 0;
     mpk_status status =
         file ? mpk_problem_read(ctx, what, &problem) : mpk_problem_generate(ctx, what, 1, &problem);
     if (file) fclose(file);
@@ -338,8 +340,10 @@ static int row(const char *what, const wishes *w) {
         t[k] = (mpki_now_s() - start) * 1e3;
     }
     solved = median(t, w->repeat);
-    if (time_there(fac, &a, b, w->repeat, &o, &again_there, &solved_there, &there) ||
-        time_stages(fac, &a, w->repeat, &take, &engine) ||
+    if (time_there(fac, &a, b, w->repeat, &o, &again_there, &solved_there, &there))
+        return complain(ctx, what);
+    held = before - free_bytes(ctx);
+    if (time_stages(fac, &a, w->repeat, &take, &engine) ||
         time_engine(fac, w->repeat, false, &alone) ||
         time_apply(fac, MPK_PART_ALL, w->repeat, 1, &applied) ||
         time_apply(fac, MPK_PART_L, w->repeat, 1, &lower) ||
@@ -367,10 +371,11 @@ static int row(const char *what, const wishes *w) {
     if (w->nrhs > 1) printf(" apply %d %.3f refined %.3f", w->nrhs, many, refined);
     printf(" there: again %.3f solve %.3f ms, %.2f TFLOP/s, %.3f GB, predicted %.3f GB; omega "
            "there %.1e %.1e, %d steps; take %.3f engine %.3f, "
-           "L %.3f LT %.3f, %.4f GB less free\n",
+           "L %.3f LT %.3f, %.4f GB with one, %.4f GB less free\n",
            again_there, solved_there, info.flops / alone / 1e9, (double)info.bytes / 1e9,
            (double)ahead.device_bytes / 1e9, there.unrefined, there.componentwise, there.iterations,
-           take, engine, lower, upper, (double)(before - free_bytes(ctx)) / 1e9);
+           take, engine, lower, upper, (double)held / 1e9,
+           (double)(before - free_bytes(ctx)) / 1e9);
     fflush(stdout);
     if (w->profile && time_engine(fac, w->repeat, true, &alone)) return complain(ctx, what);
     if (w->stamps == 3 && show_sweep_stamps(ctx, fac->direct)) return 1;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cuDSS on the matrices of direct.c, for a comparison on one machine. The library is loaded at run
- * time: CUDSS_LIBRARY names it (libcudss.so.1 of the package nvidia-cudss-cu13); its threading layer
- * is used where it lies beside it. What is declared of its interface here is what its header says of
- * version 1.0.
+/* cuDSS (cudss.h) on the matrices of direct.c, for a comparison on one machine.
  *
  *   peer_cudss [repeat=N] [nrhs=K] MATRIX...
  *
@@ -12,26 +9,13 @@
  * products of doubles emulated by integers (52 bits). One line each: analysis (a second one, so that nothing is loaded
  * in it), factor, refactor, solve, solve with two steps of refinement, these two with K right-hand
  * sides, in ms (medians of N, the analysis once); the error of both solutions, inertia, and by how
- * much less memory is free after all of it. */
+ * much less memory is free after refined solves of one right-hand side, and after all. */
 #include "../../src/engines/cuda/module/load.h"
+#include "cudss.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <metapack/metapack.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { R_64F = 1, R_32I = 10 }; /* cudaDataType_t */
-enum { SYMMETRIC = 1, UPPER = 2, ZERO = 0, COLUMN_MAJOR = 0 };
-enum { ANALYSIS = 1 | 2, FACTORIZATION = 4, REFACTORIZATION = 8, SOLVE = 0x3f0 };
-enum {
-    CONFIG_MATCHING = 3,
-    CONFIG_REFINEMENT = 5,
-    CONFIG_PIVOTS = 7,
-    CONFIG_EMULATION = 26,
-    DATA_INERTIA = 3
-};
 enum { BUNCH_KAUFMAN = 6, MANTISSA = 52, STEPS = 2 };
 
 /* -1: as it comes */
@@ -40,65 +24,6 @@ typedef struct setting {
 } setting;
 
 static const double RIGHT = 1e-8; /* largest componentwise backward error */
-
-typedef struct cudss {
-    int (*create)(void **handle);
-    int (*threads)(void *handle, const char *layer);
-    int (*config_create)(void **config);
-    int (*config_destroy)(void *config);
-    int (*config_set)(void *config, int what, const void *value, size_t bytes);
-    int (*data_create)(void *handle, void **data);
-    int (*data_destroy)(void *handle, void *data);
-    int (*data_get)(void *handle, void *data, int what, void *value, size_t bytes, size_t *written);
-    int (*csr)(void **matrix, int64_t rows, int64_t cols, int64_t nnz, const void *begin,
-               const void *end, const void *index, const void *values, int offset_type,
-               int index_type, int value_type, int kind, int view, int base);
-    int (*dense)(void **matrix, int64_t rows, int64_t cols, int64_t ld, const void *values,
-                 int type, int layout);
-    int (*matrix_destroy)(void *matrix);
-    int (*execute)(void *handle, int phase, void *config, void *data, void *a, void *x, void *b);
-    void *handle;
-} cudss;
-
-static bool find(void *library, const char *name, void *slot) {
-    void *symbol = dlsym(library, name);
-    memcpy(slot, &symbol, sizeof symbol);
-    if (!symbol) fprintf(stderr, "no %s\n", name);
-    return symbol != NULL;
-}
-
-/* The threading layer that lies beside the library; none is no failure. */
-static void use_threads(const cudss *c, const char *library) {
-    char layer[4096];
-    const char *end = library ? strrchr(library, '/') : NULL;
-    const int folder = end ? (int)(end - library) + 1 : 0;
-    snprintf(layer, sizeof layer, "%.*slibcudss_mtlayer_gomp.so.1", folder, library ? library : "");
-    FILE *there = folder ? fopen(layer, "r") : NULL;
-    if (there) fclose(there);
-    if ((folder && !there) || c->threads(c->handle, layer))
-        fprintf(stderr, "cuDSS works without its threading layer\n");
-}
-
-static bool load(cudss *c) {
-    const char *path = getenv("CUDSS_LIBRARY");
-    void *library = dlopen(path ? path : "libcudss.so.1", RTLD_NOW | RTLD_GLOBAL);
-    if (!library) return fprintf(stderr, "%s\n", dlerror()), false;
-    if (!find(library, "cudssCreate", &c->create) ||
-        !find(library, "cudssSetThreadingLayer", &c->threads) ||
-        !find(library, "cudssConfigCreate", &c->config_create) ||
-        !find(library, "cudssConfigDestroy", &c->config_destroy) ||
-        !find(library, "cudssConfigSet", &c->config_set) ||
-        !find(library, "cudssDataCreate", &c->data_create) ||
-        !find(library, "cudssDataDestroy", &c->data_destroy) ||
-        !find(library, "cudssDataGet", &c->data_get) ||
-        !find(library, "cudssMatrixCreateCsr", &c->csr) ||
-        !find(library, "cudssMatrixCreateDn", &c->dense) ||
-        !find(library, "cudssMatrixDestroy", &c->matrix_destroy) ||
-        !find(library, "cudssExecute", &c->execute) || c->create(&c->handle))
-        return false;
-    use_threads(c, path);
-    return true;
-}
 
 static const mpki_device *device;
 
@@ -167,7 +92,7 @@ typedef struct system_there {
 /* What a setting did. */
 typedef struct outcome {
     double analysis, factor, refactor, solve, refined, many, many_refined; /* ms */
-    double omega, omega_refined, bytes;
+    double omega, omega_refined, bytes_one, bytes;
     int inertia[2];
     bool told; /* the inertia */
 } outcome;
@@ -193,14 +118,17 @@ static int configure(const cudss *c, void *config, const setting *w) {
 /* One right-hand side and K, without refinement and with it. */
 static int solves(const cudss *c, const mpk_problem_view *a, const system_there *s, const double *b,
                   double *x, void *config, void *data, void *const one[3], void *const all[3],
-                  int repeat, outcome *o) {
-    const int steps = STEPS;
+                  int repeat, int64_t before, outcome *o) {
+    const int steps = STEPS, none = 0;
     int status = timed(c, SOLVE, config, data, one, repeat, &o->solve);
     if (!status) o->omega = error_of(a, s, b, x);
-    if (!status) status = timed(c, SOLVE, config, data, all, repeat, &o->many);
     if (!status) status = c->config_set(config, CONFIG_REFINEMENT, &steps, sizeof steps);
     if (!status) status = timed(c, SOLVE, config, data, one, repeat, &o->refined);
     if (!status) o->omega_refined = error_of(a, s, b, x);
+    o->bytes_one = (double)(before - free_bytes());
+    if (!status) status = c->config_set(config, CONFIG_REFINEMENT, &none, sizeof none);
+    if (!status) status = timed(c, SOLVE, config, data, all, repeat, &o->many);
+    if (!status) status = c->config_set(config, CONFIG_REFINEMENT, &steps, sizeof steps);
     if (!status) status = timed(c, SOLVE, config, data, all, repeat, &o->many_refined);
     return status;
 }
@@ -228,8 +156,8 @@ static int attempt(const cudss *c, const mpk_problem_view *a, const system_there
     if (!status) status = timed(c, FACTORIZATION, config, data, m, repeat, &o->factor);
     if (!status) status = timed(c, REFACTORIZATION, config, data, m, repeat, &o->refactor);
     if (!status)
-        status =
-            solves(c, a, s, b, x, config, data, m, (void *const[3]){m[0], m[3], m[4]}, repeat, o);
+        status = solves(c, a, s, b, x, config, data, m, (void *const[3]){m[0], m[3], m[4]}, repeat,
+                        before, o);
     if (!status) {
         o->bytes = (double)(before - free_bytes());
         o->told =
@@ -258,10 +186,11 @@ static bool try_setting(const cudss *c, const char *what, const mpk_problem_view
         printf("%s: cuDSS [%s] says %d\n", what, words, status);
     } else {
         printf("%s: cuDSS [%s] analysis %.1f factor %.3f refactor %.3f solve %.3f refined %.3f "
-               "many %.3f refined %.3f ms, omega %.1e %.1e, inertia %d %d%s, %.4f GB\n",
+               "many %.3f refined %.3f ms, omega %.1e %.1e, inertia %d %d%s, %.4f GB with one, "
+               "%.4f GB\n",
                what, words, o->analysis, o->factor, o->refactor, o->solve, o->refined, o->many,
                o->many_refined, o->omega, o->omega_refined, o->inertia[0], o->inertia[1],
-               o->told ? "" : " (not told)", o->bytes / 1e9);
+               o->told ? "" : " (not told)", o->bytes_one / 1e9, o->bytes / 1e9);
     }
     fflush(stdout);
     return !status && o->omega <= RIGHT;

@@ -52,6 +52,42 @@ MPK_API mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64
                                    const void *from, int64_t from_pitch, int64_t width,
                                    int64_t columns);
 
+/** Order the calls of a context with GPU `number` in a stream of the caller's. What such a call reads in
+ *  the memory of the GPU it reads when all is done that was queued in this stream before the call, and
+ *  it returns when its results are there, so that what is queued afterwards finds them. No other stream
+ *  is waited for. Without this a call waits until the whole GPU is at rest. Not while a call on the
+ *  context runs.
+ *  ctx    [inout] opens the GPU as mpk_device_info_get() does; should it open another one, none is set
+ *  stream [in]  a cudaStream_t of that GPU, which lives until another one is set; NULL: the default
+ *               stream. A stream that is being captured into a graph is refused by the calls
+ *               (MPK_ERR_UNSUPPORTED): the host decides on pivots in the midst of them
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _DEVICE. Threads: that of the context */
+MPK_API mpk_status mpk_device_set_stream(mpk_context *ctx, int number, void *stream);
+
+/** Back to waiting for the whole GPU. Returns as above. */
+MPK_API mpk_status mpk_device_unset_stream(mpk_context *ctx, int number);
+
+/** A source of device memory: RMM, the pools of PyTorch and CuPy, the caller's own. Called by the thread
+ *  that calls METAPACK, and must not call METAPACK.
+ *  alloc   returns size > 0 bytes of GPU `number`, aligned to 256, for work in `stream` (a
+ *          cudaStream_t of METAPACK's), or NULL: the call ends with MPK_ERR_MEMORY
+ *  release gets what alloc returned, with the same size, when all work with it is done
+ *  user    is passed to both */
+typedef struct mpk_device_allocator {
+    void *(*alloc)(void *user, size_t size, int number, void *stream);
+    void (*release)(void *user, void *ptr, size_t size, int number, void *stream);
+    void *user;
+} mpk_device_allocator;
+
+/** Have the device memory of sparse matrices, their factors and solves taken there; some vectors of
+ *  Krylov methods and what batches and dense matrices work with is the module's own still.
+ *  options.device_memory_limit counts it as before.
+ *  allocator [in] copied; lives until the context ends or another one is set; NULL: CUDA's own
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: a function is missing, or memory from before is held: factors on
+ *          the GPU must end first | MPK_ERR_DEVICE */
+MPK_API mpk_status mpk_device_set_allocator(mpk_context *ctx, int number,
+                                            const mpk_device_allocator *allocator);
+
 /** The functions of these names, told how large the caller's struct is: metapack.h, Structs. */
 MPK_API mpk_status mpk_device_info_get_sized(size_t size, mpk_context *ctx, int number,
                                              mpk_device_info *info);

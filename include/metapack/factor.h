@@ -66,7 +66,12 @@ typedef struct mpk_factor_info {
         asymmetry; /**< of the values: S, the mean of both triangles, is what was factorized */
     mpk_precision precision; /**< single: the factor is stored so although A is in double */
     mpk_unfit unfit;         /**< direct: single was asked for, and this is why it is not */
-    int64_t reserved[7];     /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t kept_bytes;      /**< of `bytes`: what options.updates keeps for the next values */
+    int64_t untouched;       /**< fronts that kept their numbers, since no value of theirs, or of
+                                  those below them, changed; options.updates */
+    double redone;           /**< share of `flops` that was computed: 1, or less with untouched
+                                  fronts; 0: a method on blocks */
+    int64_t reserved[4];     /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block

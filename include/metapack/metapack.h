@@ -55,6 +55,8 @@
 #include <metapack/selected.h> /* entries of A^-1: its diagonal, or those on A's pattern */
 #include <metapack/krylov.h>   /* A x = b with any operator and any preconditioner */
 #include <metapack/solve.h>    /* A X = B with a factor, and the backward error reached */
+#include <metapack/changes.h>  /* A with a few other values */
+#include <metapack/bordered.h> /* A with rows and columns added and removed */
 #include <metapack/schur.h>    /* Schur complements, and what goes on in their interior */
 #include <metapack/adaptive.h> /* A X = B, the method chosen by itself */
 #include <metapack/dense.h>    /* one dense matrix, on the processor or a device */

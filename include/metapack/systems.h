@@ -4,8 +4,8 @@
 /** Many sparse systems of one pattern, or of a few: one analysis, values of their own, and an outcome
  *  for each.
  *  A system that is singular, or has a NaN, does not affect its neighbours, and each has the bits
- *  that it has alone. On the processor; matrices that are not symmetric by LU, one after another in
- *  each thread. What to expect:
+ *  that it has alone. On the processor or a GPU; matrices that are not symmetric by LU, on the
+ *  processor, one after another in each thread. What to expect:
  *  docs/guide/systems.md. Many small dense matrices: metapack/batch.h. Example:
  *  examples/systems.c. */
 #include <metapack/batch.h>
@@ -67,12 +67,16 @@ typedef struct mpk_systems_results {
  *  count nor a mask nor the number of threads changes any bit of what is computed.
  *  an       [in] borrowed: must outlive *out; of method ldlt, and with values like those to come
  *  options  [in] as for mpk_factorize() and mpk_solve(), for all calls; NULL: defaults. `threads`
- *                systems or packs of them are worked on at the same time
+ *                systems or packs of them are worked on at the same time. device = cuda: systems
+ *                with the template's pivots are factorized and solved on GPU device_number, which
+ *                keeps their factors, in one kernel for a call; what they leave goes to the single
+ *                engine on the processor. auto is the processor. An analysis for the processor is
+ *                the better one for many of them
  *  how      [in] NULL: defaults
  *  out      [out] created; *out must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _CANCELLED
- *          | MPK_ERR_UNSUPPORTED: a method on blocks, an interior (metapack/schur.h), or
- *            device = cuda: systems are solved on the processor */
+ *          | MPK_ERR_UNSUPPORTED: a method on blocks, an interior (metapack/schur.h)
+ *          | MPK_ERR_DEVICE: device = cuda, and there is none */
 MPK_API mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an,
                                       const mpk_options *options, const mpk_systems_options *how,
                                       int64_t count, mpk_systems **out);
@@ -108,14 +112,16 @@ MPK_API mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *systems, in
  *  these values and a factorization.
  *  slot [in] a system with factors; of tier template: nothing is changed
  *  Returns MPK_OK
- *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns, or
- *            there is no such template (the text says why) | MPK_ERR_MEMORY: nothing was changed */
+ *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns or on a
+ *            device, or there is no such template (the text says why) | MPK_ERR_MEMORY: nothing was changed */
 MPK_API mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *systems, int64_t slot);
 
 /** Factorize. Systems whose pivots fail the test of the template are done by the single engine, in
  *  the same call.
  *  ax      [in]  one column of values for each system, in the order of the problem's entries, as
- *                mpk_factorize() takes them: entry k is (k, 0) of its matrix; ld is not read
+ *                mpk_factorize() takes them: entry k is (k, 0) of its matrix; ld is not read. In host
+ *                memory, or, where device = cuda, in that of the device: all work that was queued
+ *                there, in whatever stream, is waited for
  *  mask    [in]  count bytes, 0: leave this system alone; NULL: none
  *  results [out] may be NULL; status to certified, growth and logdet
  *  Returns MPK_OK
@@ -123,8 +129,9 @@ MPK_API mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *systems, int
  *          | MPK_PARTIAL: some have no factors: their status is MPK_ERR_INPUT (NaN, Inf, triangles
  *            that differ) or MPK_ERR_NUMERIC
  *          | MPK_ERR_ARGUMENT: nothing was changed
- *          | MPK_ERR_DEVICE: ax lies on a device; nothing was changed
- *          | MPK_ERR_MEMORY, _CANCELLED: the systems of the call have no factors any more
+ *          | MPK_ERR_DEVICE: ax lies on a device, and the systems do not, and nothing was changed;
+ *            or the device failed
+ *          | MPK_ERR_MEMORY, _CANCELLED, _DEVICE: the systems of the call have no factors any more
  *  Threads: options.threads; a context and its systems serve one caller at a time. */
 MPK_API mpk_status mpk_systems_factorize(mpk_context *ctx, mpk_systems *systems,
                                          const mpk_batch_array *ax, const uint8_t *mask,
@@ -139,7 +146,7 @@ MPK_API mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *system
 /** Solve. Refined as mpk_solve() does it; a system whose solution is not accurate, or in doubt, is
  *  factorized by the single engine, in the same call, and solved by it.
  *  nrhs    [in]  right-hand sides of each system
- *  b       [in]  n x nrhs each
+ *  b       [in]  n x nrhs each; b and x in host memory or, where device = cuda, in the device's
  *  x       [out] n x nrhs each; the same array as b is allowed, any other overlap is not. Columns
  *                of systems that have no solution are left as they are
  *  bare    [in]  1: no refinement, and no errors: a system is then solved as it was factorized
@@ -150,14 +157,15 @@ MPK_API mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *system
  *          | MPK_PARTIAL: some have none: their status is MPK_ERR_INPUT (b is not finite, or their
  *            values were not), MPK_ERR_NUMERIC, or MPK_ERR_ARGUMENT (no factors)
  *          | MPK_ERR_ARGUMENT: nothing was written
- *          | MPK_ERR_DEVICE: b or x lies on a device; nothing was written
- *          | MPK_ERR_MEMORY, _CANCELLED: x is undefined; factors stay */
+ *          | MPK_ERR_DEVICE: b or x lies on a device, and the systems do not, and nothing was
+ *            written; or the device failed
+ *          | MPK_ERR_MEMORY, _CANCELLED, _DEVICE: x is undefined; factors stay */
 MPK_API mpk_status mpk_systems_solve(mpk_context *ctx, mpk_systems *systems, int32_t nrhs,
                                      const mpk_batch_array *b, const mpk_batch_array *x, int bare,
                                      const uint8_t *mask, const mpk_systems_results *results);
 
-/** mpk_systems_factorize(), then mpk_systems_solve(), pack by pack: factors are solved with while
- *  they are still in a cache. Systems without factors are not solved, and their status is that of
+/** mpk_systems_factorize(), then mpk_systems_solve(), pack by pack (on a device, system by system):
+ *  factors are solved with while they are still in a cache. Systems without factors are not solved, and their status is that of
  *  the factorization. */
 MPK_API mpk_status mpk_systems_factorize_solve(mpk_context *ctx, mpk_systems *systems,
                                                const mpk_batch_array *ax, int32_t nrhs,
@@ -184,7 +192,8 @@ typedef struct mpk_systems_info {
     int64_t count;
     int64_t by_template, by_single; /**< systems with factors, by tier */
     int32_t n;
-    int32_t width;       /**< systems side by side in a pack; 1: there is no template */
+    int32_t width;       /**< systems side by side in a pack; 1: there is no template, or they are
+                              on a device */
     const char *reason;  /**< why there is no template; "" where there is one. Static */
     int32_t max_front;   /**< rows of its largest front; of the analysis where there is none */
     int64_t factor_nnz;  /**< entries of L, likewise */

@@ -80,13 +80,46 @@ mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pi
                           "the other in the host's",
                           number);
     if (columns == 1) to_pitch = from_pitch = width;
-    int status = d->table->settle(d->cuda);
-    if (!mpk_failed(status))
-        status = d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, columns, to_device,
-                                NULL);
-    if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, NULL);
+    const int status = mpki_cuda_copy(d, to, to_pitch, from, from_pitch, width, columns, to_device);
     return mpki_cuda_status(ctx, STAGE, status);
 }
+
+mpk_status mpk_device_set_stream(mpk_context *ctx, int number, void *stream) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (number < 0)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number, "device %d: they count from 0",
+                          number);
+    return mpki_cuda_set_stream(ctx, number, true, stream);
+}
+
+mpk_status mpk_device_unset_stream(mpk_context *ctx, int number) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (number < 0)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number, "device %d: they count from 0",
+                          number);
+    return mpki_cuda_set_stream(ctx, number, false, NULL);
+}
+
+mpk_status mpk_device_set_allocator(mpk_context *ctx, int number,
+                                    const mpk_device_allocator *allocator) {
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (number < 0 || (allocator && (!allocator->alloc || !allocator->release)))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
+                          number < 0 ? "device %d: they count from 0"
+                                     : "device %d: the allocator lacks a function",
+                          number);
+    const mpki_device *d = mpki_cuda_open(ctx, number);
+    if (!d) return mpki_failed(ctx);
+    mpki_cuda_allocator given = {0};
+    if (allocator)
+        given = (mpki_cuda_allocator){allocator->alloc, allocator->release, allocator->user};
+    return mpki_cuda_status(ctx, STAGE,
+                            d->table->set_allocator(d->cuda, allocator ? &given : NULL));
+}
+
 mpk_status mpk_device_alloc(mpk_context *ctx, int number, int64_t bytes, void **ptr) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
@@ -116,7 +149,7 @@ mpk_status mpk_device_free(mpk_context *ctx, int number, void **ptr) {
     if (!d->table->is_device(d->cuda, *ptr))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, number,
                           "this is not memory of CUDA device %d", number);
-    const int status = d->table->settle(d->cuda);
+    const int status = mpki_cuda_begin(d);
     if (mpk_failed(status)) return mpki_cuda_status(ctx, STAGE, status);
     d->table->release(d->cuda, *ptr);
     *ptr = NULL;
@@ -147,6 +180,21 @@ mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64_t to_pi
 
 mpk_status mpk_device_alloc(mpk_context *ctx, int number, int64_t bytes, void **ptr) {
     (void)bytes, (void)ptr;
+    return without_cuda(ctx, number);
+}
+
+mpk_status mpk_device_set_stream(mpk_context *ctx, int number, void *stream) {
+    (void)stream;
+    return without_cuda(ctx, number);
+}
+
+mpk_status mpk_device_unset_stream(mpk_context *ctx, int number) {
+    return without_cuda(ctx, number);
+}
+
+mpk_status mpk_device_set_allocator(mpk_context *ctx, int number,
+                                    const mpk_device_allocator *allocator) {
+    (void)allocator;
     return without_cuda(ctx, number);
 }
 

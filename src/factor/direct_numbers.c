@@ -47,7 +47,8 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                     .size = fac->size,
                                     .threads = fac->options.threads,
                                     .memory_limit = fac->options.memory_limit,
-                                    .device_memory_limit = fac->options.device_memory_limit};
+                                    .device_memory_limit = fac->options.device_memory_limit,
+                                    .keep = fac->options.updates == MPK_ON};
     void *values = fac->narrow ? mpki_narrow_values(fac) : NULL;
     if (fac->narrow && !values) return mpki_failed(ctx);
     const void *ax = away ? NULL : values ? values : fac->ax;
@@ -79,7 +80,12 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
                           .growth = r->max_d / fac->size,
                           .min_pivot = isfinite(r->min_d) ? r->min_d / fac->size : 0,
                           .max_front = r->max_front,
-                          .threads = r->threads ? r->threads : mpki_factor_threads(fac)};
+                          .threads = r->threads ? r->threads : mpki_factor_threads(fac),
+                          .kept_bytes = r->kept_bytes,
+                          .untouched = r->untouched,
+                          .redone = r->untouched == 0 ? 1
+                                    : r->flops > 0    ? 1 - r->untouched_flops / r->flops
+                                                      : 0};
     info->inertia.zero = r->zero;
     fac->broken = r->broken;
     if (!counted) return;

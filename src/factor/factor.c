@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a factor holds, whatever its form: values that may be away, and its end. */
 #include "factor.h"
+#include "given.h"
 
 static const char STAGE[] = "factorize";
 
@@ -91,6 +92,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpki_release(fac->ctx, fac->ones);
     mpki_release(fac->ctx, fac->known.vector);
     mpki_kept_basis_drop(fac);
+    mpki_given_drop(fac);
     mpki_values_release(&fac->values);
     mpki_lock_end(&fac->bringing);
     mpki_release(fac->ctx, fac);

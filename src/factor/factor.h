@@ -94,6 +94,7 @@ struct mpk_factor {
     int matched;     /* > 0: matched anew for a verdict; factorizations until it may be again */
     uint64_t own_of; /* mpki_values_hash() of the values that `own` was made of */
     bool valid;      /* holds a factorization */
+    uint64_t made;   /* how many there were: who built on one asks whether it is the same */
     bool at_work;    /* a thread is changing it */
     unsigned forks;  /* mpki_forks() where that began */
     /* The values, and what is made from them. After values were taken on a device they are there
@@ -110,6 +111,10 @@ struct mpk_factor {
                       Those of the outer rows follow */
     int64_t broken; /* zero pivots of an interior whose Schur complement does not exist */
     mpk_asymmetry asymmetry; /* of an interior: that of all A, whose mean is split */
+    struct {                 /* what the caller gave last (given.h) */
+        void *values;        /* NULL: not kept */
+        bool lower;          /* in the order of the stored pattern */
+    } given;
     mpki_direct *direct;     /* forms direct and general: the engine's */
     /* form direct: its numbers are those of S A S in single precision, A being in double
      * (narrow.h); n ones, the engine's scaling then; factorizations that begin in double, since

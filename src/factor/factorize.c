@@ -4,6 +4,7 @@
 #include "../core/floats.h"
 #include "../problem/given.h"
 #include "factor.h"
+#include "given.h"
 #include "lend.h"
 
 #include <string.h>
@@ -106,6 +107,15 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
     return MPK_OK;
 }
 
+/* What changed entries will be counted by. */
+static mpk_status keep_given(mpk_factor *fac, const source *from) {
+    const mpki_split *split = fac->base->split;
+    const mpki_values *known = split ? split->values : fac->base->values;
+    const bool own = from->ax == known->ax || mpki_is_there(fac->ctx, fac->engine, from->ax);
+    const mpki_values *whole = !split ? NULL : from->values ? from->values : split->values;
+    return mpki_given_keep(fac, own ? NULL : from->ax, from->take == mpki_given_copy, whole);
+}
+
 /* ---- the verbs ------------------------------------------------------------------------------- */
 
 /* The form does the work; here is what precedes and follows it for all forms. */
@@ -125,10 +135,13 @@ static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_optio
     fac->at_work = true;
     status = take_values(fac, &full, from);
     if (!mpk_failed(status)) {
-        fac->valid = false; /* after a failure old numbers must not pass for new ones */
         fac->examined = false;
         mpki_kept_basis_drop(fac);
         fac->options = full;
+        status = keep_given(fac, from);
+    }
+    if (!mpk_failed(status)) {
+        fac->valid = false; /* after a failure old numbers must not pass for new ones */
         status = fac->form->factorize(fac, is_new);
     }
     fac->at_work = false;
@@ -137,6 +150,7 @@ static mpk_status factorize(mpk_factor *fac, const source *from, const mpk_optio
         fac->valid = false;
     if (mpk_failed(status)) return status;
     fac->valid = true;
+    fac->made++;
     mpk_memory_usage(ctx, NULL, &peak);
     fac->info.peak_bytes = peak - before;
     fac->info.asymmetry = fac->base->split ? fac->asymmetry : mpki_asymmetry_of(mpki_skew_of(fac));
@@ -239,6 +253,12 @@ mpk_status mpk_refactorize(mpk_context *ctx, const void *ax, const mpk_options *
                            mpk_factor *fac) {
     MPKI_CALM;
     const source from = {ax, mpki_given_gather, NULL};
+    return refactorize(ctx, &from, options, fac);
+}
+
+mpk_status mpki_refactorize_given(mpk_context *ctx, const void *ax, bool lower,
+                                  const mpk_options *options, mpk_factor *fac) {
+    const source from = {ax, lower ? mpki_given_copy : mpki_given_gather, NULL};
     return refactorize(ctx, &from, options, fac);
 }
 

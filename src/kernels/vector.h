@@ -28,6 +28,13 @@
 #define NC (NR / PARTS)                      /* entries across a packed sliver */
 #define MR (MV * LANES / PARTS)              /* entries down a register tile */
 #define INLINE static inline __attribute__((always_inline))
+/* Of a function whose many copies, each with checks, take a sanitizer's compiler half a minute: it
+ * is called there. */
+#ifdef MPKI_SANITIZED
+#define INLINE_FAST static inline
+#else
+#define INLINE_FAST INLINE
+#endif
 
 typedef R vec __attribute__((vector_size(VBYTES)));
 typedef R vec_u __attribute__((vector_size(VBYTES), aligned(sizeof(R)), may_alias));

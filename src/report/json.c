@@ -331,6 +331,7 @@ static void write_factor(object *top, const mpk_run *run) {
         real(&o, "growth", "%.6g", f->growth);
         text(&o, "precision", mpk_option_word("precision", (int)f->precision));
         if (mpki_unfit(f->unfit).word) text(&o, "unfit", mpki_unfit(f->unfit).word);
+        if (f->kept_bytes > 0) integer(&o, "kept_bytes", f->kept_bytes);
     } else if (run->estimate.device_free_bytes > 0) {
         if (run->estimate.device_bytes >= 0)
             integer(&o, "device_bytes", run->estimate.device_bytes);

@@ -9,25 +9,30 @@ static const char STAGE[] = "systems";
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-mpk_status mpki_systems_check_array(mpk_context *ctx, mpk_scalar scalar, int64_t count,
-                                    const char *name, const mpk_batch_array *x, int64_t rows,
-                                    int64_t columns) {
+mpk_status mpki_systems_check_array(mpk_context *ctx, const mpki_systems_engine *engine,
+                                    mpk_scalar scalar, int64_t count, const char *name,
+                                    const mpk_batch_array *x, int64_t rows, int64_t columns) {
     const mpk_batch shape = {.scalar = scalar, .count = count};
     mpk_batch_array column = x ? *x : (mpk_batch_array){0};
     if (x && columns < 0) column.ld = rows > 1 ? (int32_t)rows : 1, columns = 1; /* not read */
     mpk_status status =
         mpki_batch_check_array(ctx, &shape, name, x ? &column : NULL, rows, columns);
-    if (!mpk_failed(status) && x->memory == MPK_DEVICE)
+    if (!mpk_failed(status) && x->memory == MPK_DEVICE && !engine)
         return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, -1,
-                          "%s lies in a device's memory: many systems at once are solved on the "
-                          "processor",
+                          "%s lies in a device's memory, and these systems were made for the "
+                          "processor: device = cuda",
                           name);
+    const bool some = x && count > 0 && rows > 0 && columns != 0;
+    if (!mpk_failed(status) && some && x->memory == MPK_DEVICE && !engine->is_here(ctx, x->data))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "%s is said to lie in device memory, and does not", name);
     return status;
 }
 
 static mpk_status check_array(mpk_context *ctx, const mpk_systems *s, const char *name,
                               const mpk_batch_array *x, int64_t rows, int64_t columns) {
-    return mpki_systems_check_array(ctx, s->an->scalar, s->count, name, x, rows, columns);
+    return mpki_systems_check_array(ctx, s->engine, s->an->scalar, s->count, name, x, rows,
+                                    columns);
 }
 
 static mpk_status check(mpki_systems_job *job, mpk_context *ctx) {
@@ -171,7 +176,7 @@ mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t cou
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
 
-mpk_status mpki_systems_call(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
+mpk_status mpki_systems_verb(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
                              const mpk_systems_results *results) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
@@ -201,7 +206,7 @@ static mpk_status missing(mpk_context *ctx, const char *name) {
 static mpk_status factorize(mpk_context *ctx, mpk_systems *s, const mpk_batch_array *ax, bool fresh,
                             const uint8_t *mask, const mpk_systems_results *results) {
     mpki_systems_job job = {.s = s, .ax = ax, .fresh = fresh};
-    return ax ? mpki_systems_call(ctx, &job, mask, results) : missing(ctx, "ax");
+    return ax ? mpki_systems_verb(ctx, &job, mask, results) : missing(ctx, "ax");
 }
 
 mpk_status mpk_systems_factorize(mpk_context *ctx, mpk_systems *s, const mpk_batch_array *ax,
@@ -219,7 +224,7 @@ mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *s, const mpk_b
 static mpk_status solve(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
                         const mpk_systems_results *results) {
     if (!job->b || !job->x) return missing(ctx, job->b ? "x" : "b");
-    return mpki_systems_call(ctx, job, mask, results);
+    return mpki_systems_verb(ctx, job, mask, results);
 }
 
 mpk_status mpk_systems_solve(mpk_context *ctx, mpk_systems *s, int32_t nrhs,

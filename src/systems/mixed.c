@@ -179,7 +179,7 @@ static mpk_status run_part(mixed_job *job, mpk_context *ctx, int64_t p) {
     if (r.omega) r.omega += at;
     if (r.normwise) r.normwise += at;
     if (r.logdet) r.logdet += 3 * at;
-    return mpki_systems_call(ctx, &own, job->mask ? job->mask + at : NULL, &r);
+    return mpki_systems_verb(ctx, &own, job->mask ? job->mask + at : NULL, &r);
 }
 
 /* Columns of the caller's in the order of the parts. */
@@ -219,7 +219,7 @@ static mpk_status check(mpk_context *ctx, const mpki_systems_job *job) {
         {"ax", job->ax, m->given, -1}, {"b", job->b, m->n, columns}, {"x", job->x, m->n, columns}};
     for (int k = 0; k < 3 && !mpk_failed(status); k++) {
         if (!all[k].x) continue;
-        status = mpki_systems_check_array(ctx, m->scalar, s->count, all[k].name, all[k].x,
+        status = mpki_systems_check_array(ctx, NULL, m->scalar, s->count, all[k].name, all[k].x,
                                           all[k].rows, all[k].columns);
         if (!mpk_failed(status)) status = check_layout(ctx, all[k].name, all[k].x);
     }

@@ -6,6 +6,7 @@
  *  the single engine (single.c), each context of its own those that are at home there. */
 #include "../core/pool.h"
 #include "../engines/cpu/systems/lanes.h"
+#include "../engines/interface/systems.h"
 #include "../factor/factor.h"
 #include <metapack/systems.h>
 
@@ -35,6 +36,7 @@ typedef struct mpki_slot {
     int home;                          /* whose context fac was made with */
     int64_t place;                     /* tier template: pack * width + lane */
     mpki_lane_outcome lane;            /* likewise: what came of it */
+    double logdet[3];                  /* likewise, on a device */
     bool examined, regular, certified; /* of tier single: examined and certified alone */
 } mpki_slot;
 
@@ -85,6 +87,8 @@ struct mpk_systems {
     const char *reason;
     const void *kernels; /* FN(lanes): what the environment says later does not change it */
     int width;
+    const mpki_systems_engine *engine; /* of a device; NULL: the processor's packs */
+    mpki_many *many;                   /* its object; NULL: there is no template */
     int64_t packs;
     mpki_lanes_pack *pack;
     mpki_pack_work *work; /* workers; made when they are first needed */
@@ -104,6 +108,8 @@ typedef struct mpki_systems_job {
     int64_t packs;
     _Atomic int64_t done; /* for progress */
     _Atomic int failed;   /* an mpk_status that ends the call */
+    void **values; /* by slot: values of a system whose solution by a device was no good; NULL:
+                      they lie in lanes */
 } mpki_systems_job;
 
 /** Where entry e of a column of system b lies: p + e step. */
@@ -139,12 +145,12 @@ mpk_status mpki_systems_options_read(mpk_context *ctx, const mpk_systems_options
 mpk_status mpki_systems_check_count(mpk_context *ctx, int64_t count);
 
 /** A verb: job->ax (factorize), job->b and x (solve), or both. */
-mpk_status mpki_systems_call(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
+mpk_status mpki_systems_verb(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
                              const mpk_systems_results *results);
-/** Is this array one of `count` columns? rows, columns: of each; columns < 0: ld is not read */
-mpk_status mpki_systems_check_array(mpk_context *ctx, mpk_scalar scalar, int64_t count,
-                                    const char *name, const mpk_batch_array *x, int64_t rows,
-                                    int64_t columns);
+/** Is this array one of `count` columns, in host memory or the engine's (NULL: host)? rows, columns: of each; columns < 0: ld is not read */
+mpk_status mpki_systems_check_array(mpk_context *ctx, const mpki_systems_engine *engine,
+                                    mpk_scalar scalar, int64_t count, const char *name,
+                                    const mpk_batch_array *x, int64_t rows, int64_t columns);
 /** What all of them come to, by what is said of each; recorded. */
 mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t count);
 /** This system has no factors any more. */
@@ -161,6 +167,22 @@ mpki_lanes_rules mpki_systems_rules(const mpk_systems *s);
 /** Room for packs of s->count systems. MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_packs_make(mpk_systems *s, int64_t count);
 void mpki_packs_free(mpk_systems *s);
+
+/** When the pivots of a system will do, by the options. */
+mpki_lanes_rules mpki_systems_rules(const mpk_systems *s);
+
+/** Systems on a device (device.c). open: s->engine. make: s->many from the template; where the
+ *  device cannot have it there is none, and s->reason says why. run: the systems of a call that have
+ *  a place there. singles: what the single engine needs of the device is brought, `item` is done for
+ *  each home, solutions go back. MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _DEVICE */
+mpk_status mpki_device_open(mpk_systems *s);
+mpk_status mpki_device_make(mpk_systems *s);
+void mpki_device_free(mpk_systems *s);
+mpk_status mpki_device_run(mpki_systems_job *job);
+mpk_status mpki_device_singles(mpki_systems_job *job, mpki_pool *pool, mpki_task_fn item);
+/** A quantity of a system whose factors lie there: scale, D or the log-determinant. */
+mpk_status mpki_device_get(const mpk_systems *s, const mpki_slot *slot, mpk_quantity what,
+                           void *out);
 
 /** Work of the single engine (single.c): systems that are at home in context `home`. */
 void mpki_single_run(mpki_systems_job *job, int home);

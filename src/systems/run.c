@@ -33,7 +33,7 @@ static mpk_status pack_make(mpk_systems *s, mpki_lanes_pack *p) {
 }
 
 mpk_status mpki_packs_make(mpk_systems *s, int64_t count) {
-    const int64_t packs = s->template ? (count + s->width - 1) / s->width : 0;
+    const int64_t packs = s->template && !s->engine ? (count + s->width - 1) / s->width : 0;
     if (packs <= s->packs) return MPK_OK;
     mpki_lanes_pack *pack = mpki_resize(s->ctx, STAGE, s->pack, packs, sizeof *pack);
     if (!pack) return mpki_failed(s->ctx);
@@ -100,7 +100,7 @@ static mpk_status work_make(mpk_systems *s, mpki_pack_work *w, int32_t sides) {
 /* Which packs are at work, and who is in their lanes. */
 static mpk_status list_packs(mpki_systems_job *job) {
     mpk_systems *s = job->s;
-    if (!s->template) return MPK_OK;
+    if (!s->template || s->engine) return MPK_OK;
     job->in_pack = MPKI_NEW(s->ctx, STAGE, s->packs * s->width, int64_t);
     job->list = MPKI_NEW(s->ctx, STAGE, s->packs, int64_t);
     if (!job->in_pack || !job->list) return mpki_failed(s->ctx);
@@ -162,8 +162,17 @@ mpk_status mpki_systems_run(mpki_systems_job *job) {
     for (int w = 0; !mpk_failed(status) && job->packs > 0 && w < (pool ? s->workers : 1); w++)
         status = work_make(s, &s->work[w], job->b ? job->nrhs : 0);
     if (mpk_failed(status)) goto done;
-    mpki_pool_for(pool, 0, job->packs, pack_item, job);
-    if (!job->failed && wants_single(s)) mpki_pool_for(pool, 0, s->workers, single_item, job);
+    if (s->engine)
+        status = mpki_device_run(job);
+    else
+        mpki_pool_for(pool, 0, job->packs, pack_item, job);
+    if (!mpk_failed(status) && !job->failed && wants_single(s)) {
+        if (s->engine)
+            status = mpki_device_singles(job, pool, single_item);
+        else
+            mpki_pool_for(pool, 0, s->workers, single_item, job);
+    }
+    if (mpk_failed(status)) goto done;
     if (job->failed == MPK_ERR_CANCELLED)
         status = mpki_stopped(ctx, STAGE);
     else if (job->failed)

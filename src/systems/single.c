@@ -3,6 +3,8 @@
 #include "../problem/problem.h"
 #include "object.h"
 
+#include <string.h>
+
 static const char STAGE[] = "systems";
 
 void mpki_single_drop(mpki_slot *slot) {
@@ -39,7 +41,10 @@ static void factorize(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
                            : mpk_factorize(ctx, an, from.p, &s->single, &slot->fac);
     } else { /* a solve asks for it */
         copy = mpki_alloc(ctx, STAGE, an->nnz, size);
-        if (copy) MPKI_DISPATCH(an->scalar, lane_values)(s, slot->place, copy);
+        if (copy && job->values)
+            memcpy(copy, job->values[b], (size_t)an->nnz * size);
+        else if (copy)
+            MPKI_DISPATCH(an->scalar, lane_values)(s, slot->place, copy);
         said->status =
             copy ? mpk_factorize_lower(ctx, an, copy, &s->single, &slot->fac) : mpki_failed(ctx);
     }

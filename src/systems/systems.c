@@ -35,16 +35,13 @@ mpk_status mpki_systems_children(mpk_systems *s) {
     return s->child ? MPK_OK : mpki_failed(s->ctx);
 }
 
-static mpk_status refuse(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o) {
+static mpk_status refuse(mpk_context *ctx, const mpk_analysis *an) {
     if (an->block)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "the analysis is for a method on blocks: analyse with method = ldlt");
     if (an->split)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "the analysis is that of an interior beside a Schur complement");
-    if (o->device == MPK_ON_CUDA)
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "many systems at once are solved on the processor: device = cpu");
     return MPK_OK;
 }
 
@@ -77,6 +74,7 @@ static mpk_status grow(mpk_systems *s, int64_t count) {
     mpki_said *said = mpki_resize(s->ctx, STAGE, s->said, count, sizeof *said);
     if (!said) return mpki_failed(s->ctx);
     s->said = said;
+    if (s->many && mpk_failed(s->engine->grow(s->ctx, s->many, count))) return mpki_failed(s->ctx);
     if (mpk_failed(mpki_packs_make(s, count))) return mpki_failed(s->ctx);
     for (int64_t b = s->count; b < count; b++)
         slot[b] =
@@ -101,7 +99,7 @@ static void choose_kernels(mpk_systems *s) {
 mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o,
                              const mpk_systems_options *how, int64_t count, bool borrows,
                              bool alone, mpk_systems **out) {
-    mpk_status status = refuse(ctx, an, o);
+    mpk_status status = refuse(ctx, an);
     if (mpk_failed(status)) return status;
     mpk_systems *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_systems);
     if (!s) return mpki_failed(ctx);
@@ -117,9 +115,13 @@ mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk
     s->width = 1;
     s->reason = "no other system has this pattern";
     status = mpki_systems_children(s);
+    if (!mpk_failed(status) && o->device == MPK_ON_CUDA) status = mpki_device_open(s);
     if (!mpk_failed(status) && !alone)
         status = mpki_template_make(ctx, an, &s->single, &s->template, &s->reason);
-    if (s->template) choose_kernels(s);
+    if (s->template && s->engine)
+        status = mpki_device_make(s);
+    else if (s->template)
+        choose_kernels(s);
     if (!mpk_failed(status)) status = grow(s, count);
     if (mpk_failed(status))
         mpk_systems_destroy(&s);
@@ -233,6 +235,9 @@ mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *s, int64_t b) {
     if (s->of_mixed)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "systems of several patterns keep the templates that they have");
+    if (s->engine)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "systems on a device keep the template that they have");
     if (s->slot[b].tier == MPK_TIER_NONE)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b, "the system has no factors");
     if (s->slot[b].tier == MPK_TIER_TEMPLATE) return MPK_OK;
@@ -252,6 +257,7 @@ void mpk_systems_destroy(mpk_systems **out) {
     if (s->of_mixed) s->of_mixed->free(s);
     for (int64_t b = 0; s->slot && b < s->count; b++) mpki_single_drop(&s->slot[b]);
     mpki_packs_free(s);
+    mpki_device_free(s);
     mpki_template_free(ctx, &s->template);
     for (int w = 0; s->child && !s->borrows && w < s->workers; w++)
         mpk_context_destroy(&s->child[w]);
@@ -288,7 +294,7 @@ void mpk_systems_info_get(const mpk_systems *s, mpk_systems_info *info) {
     info->max_front = an->info.max_front;
     info->factor_nnz = an->info.factor_nnz;
     info->flops = an->info.factor_flops;
-    info->bytes = pack_bytes(s);
+    info->bytes = s->many ? s->engine->bytes(s->many) : pack_bytes(s);
     for (int64_t b = 0; b < s->count; b++) {
         info->by_template += s->slot[b].tier == MPK_TIER_TEMPLATE;
         info->by_single += s->slot[b].tier == MPK_TIER_SINGLE;
@@ -301,6 +307,8 @@ static mpk_status get_lane(const mpk_systems *s, const mpki_slot *slot, mpk_quan
     const mpk_scalar scalar = s->an->scalar;
     const bool counted = scalar <= MPK_D || s->an->symmetry == MPK_HERMITIAN;
     int64_t *counts = out;
+    if (s->many && what != MPK_GET_INERTIA && what != MPK_GET_PERM)
+        return mpki_device_get(s, slot, what, out);
     switch (what) {
     case MPK_GET_INERTIA:
         counts[0] = counted ? slot->lane.positive : 0;

@@ -2,8 +2,10 @@
 """ldl_batch with values: many sparse systems of one pattern."""
 
 import runpy
+import sys
 import warnings
 
+import gpu
 import numpy as np
 import pymetapack as mp
 import pytest
@@ -123,8 +125,6 @@ def test_refused():
         mp.ldl_batch(A.toarray(), changed(A, 3))
     with pytest.raises(TypeError):
         mp.ldl_batch(np.ones((1, 2, 2)), expected=4)
-    with pytest.raises(mp.UnsupportedError):
-        mp.ldl_batch(A, changed(A, 3), device="cuda")
     f = mp.ldl_batch(A, changed(A, 3))
     with pytest.raises(ValueError):
         f.solve(np.ones((2, A.shape[0])))
@@ -197,3 +197,59 @@ def test_contingencies():
     path = ROOT / "plugins/python/examples/contingencies.py"
     v, cut, good = runpy.run_path(str(path))["main"](40)
     assert cut.sum() > 0 and good.sum() == len(v) - cut.sum()
+
+
+# ---- on a GPU, whose kernels run on the host (gpu.py) ----------------------------------------------
+
+on_gpu = pytest.mark.skipif(not gpu.there, reason="METAPACK_CUDA_HOST names no module")
+
+
+@pytest.fixture
+def module(monkeypatch):
+    monkeypatch.setenv("METAPACK_CUDA_MODULE", gpu.MODULE)
+
+
+@on_gpu
+@pytest.mark.parametrize("make", [gpu.Plain, gpu.Packed, "cupy"])
+def test_arrays_there(make, module, monkeypatch):
+    if make == "cupy":
+        monkeypatch.setitem(sys.modules, "cupy", gpu.cupy())
+
+        def make(x):
+            return gpu.ndarray(gpu.moved(x))
+    A = kkt()
+    values = changed(A, 7)
+    b = np.random.default_rng(5).random((7, A.shape[0]))
+    host = mp.ldl_batch(A, values, device="cuda")
+    x = host.solve(b)
+    f = mp.ldl_batch(A, make(values), certify=True)
+    there = f.solve(make(b))
+    assert type(there) is type(make(b))
+    assert (there.get() == x).all()
+    assert (f.omega == host.omega).all() and f.omega.max() < 1e-14
+    assert f.certified.all() and (f.tier == host.tier).all() and (f.tier == 1).any()
+    mask = np.arange(7) != 3
+    f.refactorize(make(2 * values), mask=mask)
+    there = f.solve(make(b[..., None]), mask=mask).get()[..., 0]
+    assert np.isnan(there[3]).all()
+    assert np.abs(2 * there[mask] / x[mask] - 1).max() < 1e-6
+    two = np.stack([b, 2 * b], axis=-1)
+    assert np.abs(f.solve(make(two)).get()[mask] - np.stack([x, 2 * x], -1)[mask] / 2).max() < 1e-8
+    assert (f.solve(b)[mask] == there[mask]).all()
+
+
+@on_gpu
+def test_failing_there(module):
+    A = kkt()
+    values = changed(A, 4)
+    values[1, 0] = np.nan
+    values[2] = 0
+    with pytest.warns(mp.MetapackWarning):
+        f = mp.ldl_batch(A, gpu.Plain(values))
+    assert f.words == ["ok", "input", "singular", "ok"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = f.solve(gpu.Plain(np.ones((4, A.shape[0])))).get()
+    assert np.isnan(x[1]).all() and np.isfinite(x[[0, 3]]).all()
+    with pytest.raises(mp.DeviceError):
+        mp.ldl_batch(A, gpu.Plain(values), device="cuda:1")

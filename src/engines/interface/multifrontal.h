@@ -18,6 +18,7 @@ typedef struct mpki_pivot_rules {
     int threads;
     double memory_limit;        /* as options.memory_limit */
     double device_memory_limit; /* as options.device_memory_limit */
+    bool keep; /* what the next values need, so that only fronts that they touch are done anew */
 } mpki_pivot_rules;
 
 /** When to give up the order in force: when more flops than this were done, or more columns were
@@ -41,6 +42,10 @@ typedef struct mpki_numeric_result {
     bool runaway;   /* it cost more than `stop` allows and was given up: there are no numbers */
     int64_t broken; /* zero pivots with entries in the outer rows: there is no Schur complement */
     int threads;    /* at work; 0: as many as were asked for */
+    /* with rules.keep: bytes that are kept; nodes whose numbers stayed, and their flops */
+    int64_t kept_bytes;
+    int32_t untouched;
+    double untouched_flops;
 } mpki_numeric_result;
 
 /** A pivot whose smaller eigenvalue is in doubt: it may be nothing but rounding. */

@@ -9,9 +9,13 @@
 (Inertia(positive=2, negative=1, zero=0), array([1., 1., 1.]))
 """
 
+from ._bordered import Bordered
 from ._batch import BatchFactor, batch_gemm, ldl_batch
 from ._cholesky import Cholesky, cholesky
 from ._device import Device, Devices, devices
+from ._device_memory import (
+    use_allocator, use_cupy_allocator, use_default_allocator, use_stream, use_torch_allocator,
+)  # fmt: skip
 from ._dense import DenseFactor, ldl_dense, solve_dense
 from ._doctor import Diagnosis, Finding, doctor
 from ._errors import *  # noqa: F403
@@ -30,10 +34,11 @@ from ._systems import MixedFactor, SystemsFactor
 from ._version import __version__
 
 __all__ = [
-    "ApproximateInverse", "BatchFactor", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Diagnosis",
+    "ApproximateInverse", "BatchFactor", "Bordered", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Diagnosis",
     "Factor", "Finding", "Inertia", "KrylovInfo", "MixedFactor", "SchurComplement", "Slogdet", "SymmetricLU", "SystemsFactor", "Tree", "UseInScipy",
     "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky", "devices", "doctor", "factorized",
     "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai", "ldl", "ldl_batch", "ldl_dense", "ldu",
     "library_path", "load", "lu", "minres", "options", "read", "schur", "solve_dense", "spsolve", "sqmr", "symmlq",
-    "use_in_scipy", "version", *_errors,
+    "use_allocator", "use_cupy_allocator", "use_default_allocator", "use_in_scipy", "use_stream",
+    "use_torch_allocator", "version", *_errors,
 ]  # fmt: skip

@@ -293,7 +293,9 @@ def ldl_batch(A: Union[VectorLike, MatrixLike, Sequence[SparseMatrix]], values: 
         are analysed: it should be one like those to come.  Those of a list may differ in order and
         pattern; each pattern is analysed once, with the values of the first that has it.
     values : array (count, nnz), or a list of matrices of A's pattern and format, optional
-        Entry k of a row belongs to ``A.data[k]`` of a csr or csc matrix.
+        Entry k of a row belongs to ``A.data[k]`` of a csr or csc matrix.  An array on a GPU (CuPy,
+        PyTorch, JAX by DLPack): the systems are factorized and solved there, as with
+        ``device="cuda"``.
     lower : bool, optional
         Which triangle counts; default: the lower one of dense matrices ("ldu" reads all), of a
         sparse one both, which are checked to agree.

@@ -4,7 +4,8 @@
 CuPy and PyTorch are never imported here: where an array of theirs is, they are.  Everybody else is
 known by ``__cuda_array_interface__`` (versions 2 and 3) or DLPack.  No stream is waited for by name:
 the library waits until the whole GPU is at rest before it reads, and returns when it has written,
-which covers the stream that version 3 of the interface names, and every other one.
+which covers the stream that version 3 of the interface names, and every other one.  After
+:func:`use_stream` it waits for that stream alone.
 """
 
 from __future__ import annotations

@@ -13,10 +13,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
+from ._bordered import Bordered
 from ._context import Context, Progress
 from ._device import (
     Lent, Link, Parts, conjugate, deliver, is_sparse_tensor, lies_there, maker_of, on_gpu,
 )  # fmt: skip
+from ._device_memory import prepare
 from ._errors import (
     ArgumentError, PatternError, SingularMatrixError, UnsupportedError, ZeroPivotWarning,
 )  # fmt: skip
@@ -144,6 +146,8 @@ class Factor:
         self._source = source
         self._options = Options(self._ctx, options)
         self._options.check_order(m.n)
+        if self._options.pointer.device == lib.MPK_ON_CUDA:
+            prepare(self._ctx, int(self._options.pointer.device_number))
         self._singular = singular
         self._progress = progress
         self._lower = lower
@@ -160,6 +164,7 @@ class Factor:
         self._places: Optional[Array] = None
         self._gpu: Optional[int] = None  # on which the factor is
         self._kept: Optional[tuple[type, Any, Any]] = None  # the pattern, on a GPU
+        self._by_matrix = False  # the last values were in the order of a problem
         self._status = 0
         self._number = 0  # of the factorization
         self._sound = False
@@ -347,6 +352,75 @@ class Factor:
         self._told_singular(2)
         return self
 
+    def refactor_entries(self, entries: ArrayLike, values: ArrayLike) -> "Factor":
+        """Factorize with a few values changed.
+
+        With ``updates=True`` (an option of :func:`ldl`) only the fronts that they touch are computed,
+        to the same bits; ``stats()["factor"]["redone"]`` tells the share.
+
+        Parameters
+        ----------
+        entries : array of positions in ``A.data`` of the first matrix, which was CSC or CSR
+            Where both triangles were given, an entry has two.
+        values : array
+            Their new values.
+
+        Returns
+        -------
+        Factor
+            Itself.
+
+        Raises
+        ------
+        IndexError
+            A position that does not exist; the factor is as it was.
+        ArgumentError, InputError, SingularMatrixError, MemoryLimitError, NumericError
+            As of ``refactor``; ArgumentError where the last values came by a matrix of another form.
+
+        Examples
+        --------
+        >>> import pymetapack
+        >>> from scipy.sparse import csc_matrix
+        >>> F = pymetapack.ldl(csc_matrix([[2.0, 0, 1], [0, 3, 1], [1, 1, 0]]), updates=True)
+        >>> F.refactor_entries([0], [5.0]).solve([6.0, 4, 2]).round(12)
+        array([1., 1., 1.])
+        """
+        where = np.atleast_1d(np.asarray(entries))
+        if where.size and where.dtype.kind not in "iu":
+            raise TypeError(f"the entries are positions, not {where.dtype}")
+        given = np.atleast_1d(host_array(values, "the values"))
+        self._check_kind(given.dtype)
+        if where.ndim != 1 or where.shape != given.shape:
+            raise ValueError(f"{where.shape} positions and {given.shape} values: a list of each")
+        if self._m.kind == "other":
+            raise TypeError("positions are those of a first matrix that was CSC or CSR")
+        if where.size and (where.min() < 0 or where.max() >= len(self._m.indices)):
+            raise IndexError(f"positions from {where.min()} to {where.max()}, of "
+                             f"{len(self._m.indices)} values")  # fmt: skip
+        entry = np.ascontiguousarray(where, np.int64)
+        value = np.ascontiguousarray(given, self.dtype)
+        if self._m.conjugate:
+            value = value.conj()
+
+        def verb(ctx: Any, an: Any, ax: Any, options: Any, fac: Any) -> int:
+            return lib.mpk_refactorize_entries(ctx, len(entry), pointer(entry), ax, options, fac[0])  # type: ignore[no-any-return]
+
+        with self._ctx.lock:
+            if self._by_matrix:
+                raise ArgumentError("the last values came by a matrix whose entries stand in another "
+                                    "order: give all of them once, as an array", "argument",
+                                    "refactor")  # fmt: skip
+            self._refactorize(verb, pointer(value))
+        self._told_singular(2)
+        return self
+
+    def bordered(self, capacity: int = 64, **options: OptionValue) -> Bordered:
+        """This matrix with up to ``capacity`` rows added and removed, around the factor as it is.
+
+        ``options`` are those of a solve: refine, accuracy, threads.
+        """
+        return Bordered(self, capacity, dict(options))
+
     def _refactor_host(self, A: Any, reanalyse: bool = False) -> None:
         m = self._new_values(A)
         with self._ctx.lock:
@@ -377,6 +451,7 @@ class Factor:
         self._analyse(problem)
         self._places = self._kept = None
         self._m = replace(m, values=None, indptr=_own(m.indptr, A), indices=_own(m.indices, A))
+        self._by_matrix = False
         self._number += 1
         self._status = lib.MPK_ERR_CANCELLED  # no values, should this fail
         self._factorize()
@@ -391,6 +466,8 @@ class Factor:
         other = object.__new__(Factor)
         other.__dict__.update(self.__dict__)
         other._ctx = Context()
+        if self._gpu is not None:
+            prepare(other._ctx, self._gpu)
         other._options = self._options.copy(other._ctx, {})
         other._fac = other._ctx.own("factor")
         other._ctx.borrow(self._ctx, other._fac, "factor")
@@ -495,6 +572,7 @@ class Factor:
             self._sound = False
             raise
         if status not in (lib.MPK_ERR_INPUT, lib.MPK_ERR_ARGUMENT):  # then it is as it was
+            self._by_matrix = verb is lib.mpk_factorize_problem
             self._status = status
             self._number += 1
             self._new_numbers()

@@ -10,9 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._context import Context, Progress
+from ._device import Lent, Link, deliver, gpu_of, lies_there, maker_of
 from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib, text
-from ._matrix import SCALARS, Matrix, destroy_problem, host_array, pointer, take, working_dtype
+from ._matrix import (
+    SCALARS, Matrix, destroy_problem, host_array, pointer, take, take_there, working_dtype,
+)  # fmt: skip
 from ._options import Options
 from ._types import Array, MatrixLike, OptionValue, VectorLike
 
@@ -21,12 +24,14 @@ __all__ = ["MixedFactor", "SystemsFactor"]
 Values = Union[VectorLike, Sequence[Any]]
 
 
-def _array(a: Array, ld: int) -> Any:
-    """mpk_batch_array of systems that follow each other."""
+def _array(a: Union[Array, Lent], ld: int) -> Any:
+    """mpk_batch_array of systems that follow each other, in either memory."""
     operand = ffi.new("mpk_batch_array *")
+    there = isinstance(a, Lent)
     operand.layout = lib.MPK_BATCH_STRIDED
-    operand.data = pointer(a)
-    operand.stride = max(1, a.size // max(1, len(a)))
+    operand.memory = lib.MPK_DEVICE if there else lib.MPK_HOST
+    operand.data = a.address if there else pointer(a)
+    operand.stride = max(1, a.size // max(1, a.shape[0]))
     operand.ld = max(1, ld)
     return operand
 
@@ -56,6 +61,7 @@ class _Systems:
     _systems: Any
     _progress: Optional[Progress]
     _certify: bool
+    _link: Link
     _quiet = False  # a status is enough, no warnings
 
     def _begin(self) -> None:
@@ -76,6 +82,8 @@ class _Systems:
     def _mask(self, mask: Optional[VectorLike]) -> Any:
         if mask is None:
             return ffi.NULL
+        if lies_there(mask):
+            mask = self._link.fetch(maker_of(mask), mask, "the mask")
         given = np.asarray(mask)
         if given.dtype != bool or given.shape != (self.count,):
             raise ValueError(f"mask must be a bool array of shape ({self.count},)")
@@ -126,6 +134,9 @@ class _Systems:
 class SystemsFactor(_Systems):
     """Factors of many sparse systems of one pattern: the result of :func:`ldl_batch` with values.
 
+    Values, b and x may lie in a GPU's memory (CuPy, PyTorch, JAX by DLPack); then, and with
+    ``device="cuda"``, the systems are there.  What is told of them is on the host.
+
     Attributes
     ----------
     count, n, dtype, hermitian
@@ -148,14 +159,29 @@ class SystemsFactor(_Systems):
                  options: Dict[str, OptionValue], general: bool = False, *,
                  quiet: bool = False) -> None:  # fmt: skip
         options = {"method": "ldlt", **options}
+        device = options.get("device")
+        self._gpu = None if device in ("cpu", "auto") else gpu_of(device, values)  # type: ignore[arg-type]
+        if device is None and self._gpu is not None:
+            options = {**options, "device": "cuda", "device_number": self._gpu}
+        self._ctx = Context()
+        self._link = Link(self._ctx, self._gpu)
         self._lower, self._progress, self._certify = lower, progress, bool(certify)
         self._general, self._quiet = bool(general), quiet
         listed = self._listed(values)
-        dtype = None if listed is None else np.result_type(getattr(A, "dtype", np.float64), *[m.dtype for m in listed])  # fmt: skip
-        if listed is None:
+        m = take_there(A, self._link, lower, hermitian, None, self._general) if lies_there(A) else None
+        own = getattr(A, "dtype", np.float64) if m is None else m.dtype
+        dtype = None if listed is None else np.result_type(own, *[m.dtype for m in listed])
+        if listed is None and lies_there(values):
+            dtype = np.result_type(own, self._lend(values, "the values").dtype)
+        elif listed is None:
             values = host_array(values, "the values")
-            dtype = np.result_type(getattr(A, "dtype", np.float64), values.dtype)
-        self._m = take(A, lower, hermitian, working_dtype(dtype, "the values"), self._general)
+            dtype = np.result_type(own, values.dtype)
+        work = working_dtype(dtype, "the values")
+        if m is None:
+            m = take(A, lower, hermitian, work, self._general)
+        elif m.dtype != work:
+            m = take_there(A, self._link, lower, hermitian, work, self._general)
+        self._m = m
         self._order: Optional[Array] = None  # of a general matrix by rows: its values by columns
         if general and sp.issparse(A) and A.format == "csr":
             at = sp.csr_matrix((np.arange(A.nnz), A.indices, A.indptr), A.shape).tocsc()
@@ -165,8 +191,7 @@ class SystemsFactor(_Systems):
                             "or a list of matrices")  # fmt: skip
         self.n, self.dtype, self.hermitian = self._m.n, self._m.dtype, self._m.hermitian
         ax = self._values(values)
-        self.count = len(ax)
-        self._ctx = Context()
+        self.count = int(ax.shape[0])
         self._options = Options(self._ctx, options)
         self._options.check_order(self.n)
         self._make(expected, keep)
@@ -177,8 +202,11 @@ class SystemsFactor(_Systems):
         problem = self._m.problem(self._ctx)
         try:
             an = self._ctx.own("analysis")
+            # the processor's order has less fill, and many systems fill a GPU all the same
+            options = ffi.new("mpk_options *", self._options.pointer[0])
+            options.device, options.device_number = lib.MPK_ON_CPU, 0
             self._ctx.check(self._ctx.call(
-                lib.mpk_analyse, problem[0], self._options.pointer, an, long=True,
+                lib.mpk_analyse, problem[0], options, an, long=True,
                 progress=self._progress,
             ))  # fmt: skip
         finally:
@@ -191,15 +219,38 @@ class SystemsFactor(_Systems):
 
     def _listed(self, values: Any) -> Optional[list[Any]]:
         """Matrices, where values are some."""
-        if isinstance(values, np.ndarray) or sp.issparse(values) or not hasattr(values, "__len__"):
+        if isinstance(values, np.ndarray) or sp.issparse(values) or lies_there(values):
+            return None
+        if not hasattr(values, "__len__"):
             return None
         some = list(values)
         return some if some and sp.issparse(some[0]) else None
 
-    def _values(self, values: Any) -> Array:
+    def _lend(self, x: Any, what: str) -> Lent:
+        return self._link.lend(maker_of(x), x, what)
+
+    def _by_rows(self, x: Any, what: str) -> Optional[Lent]:
+        """An array of a GPU as the library takes it there; None: it has to go through the host."""
+        lent = self._lend(x, what)
+        if self._gpu is None or lent.dtype != self.dtype:
+            return None
+        if not lent.rows:
+            turned = maker_of(x).by_rows(x)
+            if turned is None:
+                return None
+            lent = self._lend(turned, what)
+        return lent
+
+    def _values(self, values: Any) -> Union[Array, Lent]:
         """(count, nnz), in the order of A's entries."""
         listed = self._listed(values)
         m = self._m
+        if listed is None and lies_there(values):
+            shape = self._lend(values, "the values").shape
+            lent = None if m.conjugate or self._order is not None else self._by_rows(values, "the values")
+            if lent is not None and len(shape) == 2 and shape[1] == len(m.indices):
+                return lent
+            values = self._link.fetch(maker_of(values), values, "the values")
         if listed is not None:
             rows = []
             for k, one in enumerate(listed):
@@ -220,9 +271,9 @@ class SystemsFactor(_Systems):
         ax = np.ascontiguousarray(ax, dtype=self.dtype)
         return ax.conj() if m.conjugate else ax
 
-    def _factorize(self, function: Any, ax: Array, mask: Optional[VectorLike]) -> None:
-        if len(ax) != self.count:
-            raise ValueError(f"values of {len(ax)} systems were given, there are {self.count}")
+    def _factorize(self, function: Any, ax: Union[Array, Lent], mask: Optional[VectorLike]) -> None:
+        if ax.shape[0] != self.count:
+            raise ValueError(f"values of {ax.shape[0]} systems were given, there are {self.count}")
         status = self._ctx.call(function, self._systems[0], _array(ax, 1), self._mask(mask),
                                 self._results(), long=True, progress=self._progress)  # fmt: skip
         self._tell(status)
@@ -254,11 +305,15 @@ class SystemsFactor(_Systems):
         """Solve the systems; those that the mask leaves out, or that have no solution, get NaN.
 
         b : array (count, n) or (count, n, k)
+            Of a GPU (CuPy, PyTorch, DLPack): x is a new array there.  Where the systems are on that
+            GPU, and k is 1, nothing is copied; else it goes through the host.
         mask : bool array (count,), optional
             Where it is False a system is left alone.
         refine : bool
             False: by the factors alone, and omega is not known.
         """
+        if lies_there(b):
+            return self._solve_there(b, mask, refine)
         b = host_array(b, "the right-hand sides")
         if b.shape[:2] != (self.count, self.n) or b.ndim not in (2, 3):
             raise ValueError(f"b has shape {b.shape}; ({self.count}, {self.n}) or "
@@ -276,6 +331,33 @@ class SystemsFactor(_Systems):
                 self._mask(mask), self._results(), long=True, progress=self._progress,
             ))  # fmt: skip
         return np.ascontiguousarray(x.transpose(0, 2, 1)).reshape(b.shape)
+
+    def _solve_there(self, b: Any, mask: Optional[VectorLike], refine: bool) -> Any:
+        """The same for b on a GPU."""
+        maker, what = maker_of(b), "the right-hand sides"
+        given = self._lend(b, what)
+        side = self._by_rows(b, what)
+        one = given.shape in ((self.count, self.n), (self.count, self.n, 1))
+        x = maker.empty(b, self.dtype, False) if side is not None and one and given.size else None
+        if side is None or x is None:
+            host = self._link.fetch(maker, b, what)
+            return deliver(b, None, self._link, self.solve(host, mask, refine=refine))
+        found = self._lend(x, "x")
+        if not found.rows:
+            raise TypeError("no array like b, by rows, can be made: give b by rows")
+        at_work = self._mask(mask)
+        self._tell(self._ctx.call(
+            lib.mpk_systems_solve, self._systems[0], 1, _array(side, self.n), _array(found, self.n),
+            int(not refine), at_work, self._results(), long=True, progress=self._progress,
+        ))  # fmt: skip
+        none = self.status < 0
+        if mask is not None:
+            none |= self._kept_mask == 0
+        if none.any():
+            host = self._link.fetch(maker, x, "x")
+            host[none] = np.nan
+            self._link.put(maker, x, host, "x")
+        return x
 
 
 class MixedFactor(_Systems):
@@ -300,6 +382,7 @@ class MixedFactor(_Systems):
         self.n = np.array([m.n for m in self._m])
         self.count, self.dtype, self.hermitian = len(A), self._m[0].dtype, self._m[0].hermitian
         self._ctx = Context()
+        self._link = Link(self._ctx, None)
         self._options = Options(self._ctx, {"method": "ldlt", **options})
         problems = []
         self._systems = self._ctx.own("systems")

@@ -38,6 +38,7 @@ static void clear(mpki_direct *f) {
     if (f->have_arena) mpki_arena_free(&f->arena);
     f->have_arena = false;
     mpki_walk_memory_free(f->ctx, &f->memory);
+    mpki_kept_free(f->ctx, &f->kept);
     mpki_release(f->ctx, f->schur);
     f->schur = NULL;
 }
@@ -52,9 +53,14 @@ static void end(mpki_direct **handle) {
     *handle = NULL;
 }
 
-/* The numbers, in an arena that is empty. sax [out] work, the scaled values; held: the bytes of it
- * and the arena */
-static mpk_status find_numbers(mpki_direct *f, const void *ax, void *sax, int64_t held,
+static void start_anew(mpki_direct *f) {
+    mpki_arena_reset(&f->arena);
+    if (f->kept) mpki_kept_touch_all(f->kept, &f->tree);
+}
+
+/* The numbers, in an arena that is empty but for what is kept. sax [out] the scaled values, to be
+ * freed by the caller unless NULL; held: the bytes of it and the arena */
+static mpk_status find_numbers(mpki_direct *f, const void *ax, void **sax, int64_t held,
                                const mpki_pivot_rules *rules, const mpki_stop *stop,
                                mpki_numeric_result *result) {
     const mpki_tree_view *tree = &f->tree;
@@ -62,11 +68,15 @@ static mpk_status find_numbers(mpki_direct *f, const void *ax, void *sax, int64_
     if (mpk_failed(status)) return status;
     const bool several = f->memory.workers > 1;
     mpki_pool *pool = several ? mpki_context_pool(f->ctx, rules->threads, 1) : NULL;
-    MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, f->scale, sax, pool);
+    MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, f->scale, *sax, pool);
+    if (!f->kept || !mpki_kept_touch(f->kept, tree, *sax, rules, mpki_arena_bytes(&f->arena)))
+        start_anew(f);
     if (several && rules->memory_limit > 0)
         mpki_memory_bound(f->ctx, held + f->memory.bytes, rules->memory_limit);
-    status = MPKI_DISPATCH(tree->scalar, walk)(f, sax, rules, stop, result);
+    status = MPKI_DISPATCH(tree->scalar, walk)(f, *sax, rules, stop, result);
     if (several) mpki_memory_bound(f->ctx, 0, 0);
+    if (f->kept && !mpk_failed(status) && !result->runaway)
+        mpki_kept_settle(f->kept, f->ctx, tree, sax, rules, mpki_arena_bytes(&f->arena), result);
     return status;
 }
 
@@ -77,10 +87,14 @@ static bool takes_one_worker(mpki_direct *f, mpk_status status, const mpki_pivot
     if (status != MPK_ERR_MEMORY || !(rules->memory_limit > 0) || f->memory.workers == 1)
         return false;
     mpki_clear_error(f->ctx);
-    mpki_arena_reset(&f->arena);
+    start_anew(f);
     f->pace = (mpki_pace){.workers = 1, .settled = true};
     f->limited = rules->memory_limit;
     return true;
+}
+
+static int64_t contribution(int64_t m) {
+    return mpki_trapezoid(m, m);
 }
 
 static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
@@ -108,8 +122,17 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     mpki_places_free(f);
     f->scale = scale;
     f->size = rules->size;
+    if (!rules->keep) mpki_kept_free(ctx, &f->kept);
+    if (rules->keep && !f->kept) {
+        const bool general = tree->symmetry == MPK_GENERAL;
+        status = mpki_kept_make(ctx, tree, general ? mpki_square_contribution : contribution,
+                                rules->memory_limit, &f->kept);
+    }
+    if (mpk_failed(status)) {
+        mpki_release(ctx, sax);
+        return status;
+    }
     if (f->have_arena) {
-        mpki_arena_reset(&f->arena);
         f->arena.limit = rules->memory_limit;
     } else {
         status = mpki_arena_init(ctx, tree->factor_bytes + 4096, rules->memory_limit, &f->arena);
@@ -118,9 +141,9 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     if (!mpk_failed(status)) {
         const int64_t held =
             mpki_arena_bytes(&f->arena) + values * (int64_t)mpk_scalar_size(tree->scalar);
-        status = find_numbers(f, ax, sax, held, rules, stop, result);
+        status = find_numbers(f, ax, &sax, held, rules, stop, result);
         if (takes_one_worker(f, status, rules))
-            status = find_numbers(f, ax, sax, held, rules, stop, result);
+            status = find_numbers(f, ax, &sax, held, rules, stop, result);
         if (!mpk_failed(status)) f->nnz = result->nnz, f->max_front = result->max_front;
     }
     mpki_release(ctx, sax);
@@ -131,7 +154,8 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
 static int64_t bytes(const mpki_direct *f) {
     const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const int64_t schur = f->schur ? (mpki_trapezoid(f->tree.outer, f->tree.outer) + 8) * size : 0;
-    return schur + (f->have_arena ? mpki_arena_bytes(&f->arena) : 0);
+    return schur + (f->kept ? f->kept->bytes : 0) +
+           (f->have_arena ? mpki_arena_bytes(&f->arena) : 0);
 }
 
 static mpk_status get_general(const mpki_direct *f, mpk_quantity what, void *out) {

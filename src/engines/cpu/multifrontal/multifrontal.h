@@ -8,6 +8,7 @@
 #include "core/lock.h"
 #include "core/pool.h"
 #include "engines/cpu/front/front.h"
+#include "kept.h"
 #include "recycle.h"
 #include "tasks.h"
 #include "workers.h"
@@ -68,6 +69,7 @@ struct mpki_direct {
     mpki_pace pace;
     double limited; /* memory_limit for which that is one worker; 0: it is not for a limit */
     void *schur;    /* outer rows: the contribution of the last node, a trapezoid; NULL: none yet */
+    mpki_kept *kept; /* rules.keep: for the next values; NULL: nothing */
     mpki_lock making;    /* of: */
     mpki_places *places; /* for solves along paths; NULL until the first one */
 };

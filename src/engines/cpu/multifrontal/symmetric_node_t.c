@@ -134,8 +134,8 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
     }
 }
 
-static mpk_status storage(walk *z, mpki_node *node, mpki_pool *pool, int worker) {
-    char *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(node, sizeof(T)));
+static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
+    char *at = node_memory(z, node, mpki_node_bytes(node, sizeof(T)), room);
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);
     return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);

@@ -24,13 +24,14 @@ static int64_t contribution_bytes(const walk *z, int32_t s) {
 
 static T *new_contribution(walk *z, int worker, int32_t s) {
     if (mpki_is_outer(z->tree, s)) return z->f->schur;
+    if (z->kept) return (T *)(void *)(z->kept->contribution + z->kept->at[s]);
     const int64_t bytes = contribution_bytes(z, s);
     return bytes <= MPKI_SMALL ? mpki_small_get(z->state[worker].small, bytes)
                                : mpki_recycler_get(&z->recycler, bytes);
 }
 
 static void release_contribution(walk *z, int worker, int32_t s) {
-    if (!z->contribution[s]) return;
+    if (!z->contribution[s] || z->kept) return;
     if (mpki_is_outer(z->tree, s)) { /* the factor's */
         z->contribution[s] = NULL;
         return;
@@ -72,7 +73,7 @@ static bool cancelled(void *self) {
 static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     const mpki_tree_view *tree = z->tree;
     mpki_node *const nodes = z->f->node;
-    worker_state *state = &z->state[worker];
+    mpki_tally *tally = z->kept ? &z->kept->tally[s] : &z->state[worker].tally;
     const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
     const int64_t m = tree->rptr[s + 1] - tree->rptr[s];
     int32_t delayed = 0;
@@ -81,24 +82,29 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
         delayed += c->w - c->nelim;
     }
     mpki_node *node = &nodes[s];
-    *node = (mpki_node){.w = own + delayed, .delayed = delayed, .nrows = own + delayed + m};
+    int64_t none = 0, *room = z->kept ? &z->kept->room[s] : &none;
+    *node = (mpki_node){.a = *room ? node->a : NULL,
+                        .w = own + delayed,
+                        .delayed = delayed,
+                        .nrows = own + delayed + m};
     node->ld0 = mpki_leading(node->nrows);
-    mpk_status status = z->kind->storage(z, node, pool, worker);
+    if (z->kept) *tally = (mpki_tally){.pivots.min_d = INFINITY};
+    mpk_status status = z->kind->storage(z, node, room, pool, worker);
     if (mpk_failed(status)) return status;
     z->kind->assemble(z, s, own, delayed, pool, worker);
     release_assembled(z, worker, s, own);
 
-    const int64_t rejected_before = state->pivots.rejected;
-    status = z->kind->eliminate(z, s, pool, worker, &state->pivots);
-    state->delayed += node->w - node->nelim;
-    const int64_t rejected = state->pivots.rejected - rejected_before;
+    const int64_t rejected_before = tally->pivots.rejected;
+    status = z->kind->eliminate(z, s, pool, worker, &tally->pivots);
+    tally->delayed += node->w - node->nelim;
+    const int64_t rejected = tally->pivots.rejected - rejected_before;
     if (rejected && atomic_fetch_add(&z->rejected, rejected) + rejected > z->stop_rejected)
         atomic_store(&z->runaway, true);
     if (mpk_failed(status)) return status;
     double flops = z->kind->flops(node->nelim, (double)(node->nrows - node->nelim));
-    state->flops += flops;
-    state->nnz += z->kind->entries(node->nelim, node->nrows);
-    if (node->nrows > state->max_front) state->max_front = (int32_t)node->nrows;
+    tally->flops += flops;
+    tally->nnz += z->kind->entries(node->nelim, node->nrows);
+    if (node->nrows > tally->max_front) tally->max_front = (int32_t)node->nrows;
 
     if (m > 0) {
         T *c = new_contribution(z, worker, s);
@@ -124,6 +130,7 @@ static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
     for (const mpki_task *all = memory->tasks.task, *t = &all[item];; t = &all[t->parent]) {
         for (int32_t s = t->first; s <= t->last; s++) {
             if (atomic_load(&z->status) != MPK_OK || atomic_load(&z->runaway)) return;
+            if (!z->whole && !z->kept->touched[s]) continue;
             mpk_status status = do_node(z, s, t->top ? pool : NULL, worker);
             if (mpk_failed(status)) {
                 fail(z, status);
@@ -145,21 +152,25 @@ static void add_up(const walk *z, int threads, mpki_numeric_result *result) {
                                     .threads = threads,
                                     .rejected = atomic_load(&z->rejected),
                                     .runaway = atomic_load(&z->runaway)};
-    for (int t = 0; t < threads; t++) {
-        const worker_state *s = &z->state[t];
-        result->positive += s->pivots.positive;
-        result->negative += s->pivots.negative;
-        result->zero += s->pivots.zero;
-        result->two_by_two += s->pivots.two_by_two;
-        result->delayed += s->delayed;
-        result->perturbed += s->pivots.perturbed;
-        result->broken += s->pivots.broken;
-        if (s->pivots.max_d > result->max_d) result->max_d = s->pivots.max_d;
-        if (s->pivots.min_d < result->min_d) result->min_d = s->pivots.min_d;
-        if (s->max_front > result->max_front) result->max_front = s->max_front;
-        result->flops += s->flops;
-        result->nnz += s->nnz;
+    for (int t = 0; !z->kept && t < threads; t++) mpki_tally_add(result, &z->state[t].tally);
+    for (int32_t s = 0; z->kept && s < z->tree->nsuper; s++)
+        mpki_tally_add(result, &z->kept->tally[s]);
+}
+
+/* What untouched nodes count towards `stop`, as if they were done first; and all contributions. */
+static void take_kept(walk *z) {
+    const mpki_kept *kept = z->kept;
+    double flops = 0;
+    int64_t rejected = 0;
+    for (int32_t s = 0; s < z->tree->nsuper; s++) {
+        if (kept->at[s + 1] > kept->at[s]) z->contribution[s] = new_contribution(z, 0, s);
+        if (z->whole || kept->touched[s]) continue;
+        if (kept->tally[s].flops > MPKI_FLOPS_COUNTED) flops += kept->tally[s].flops;
+        rejected += kept->tally[s].pivots.rejected;
     }
+    atomic_store(&z->done_flops, flops);
+    atomic_store(&z->rejected, rejected);
+    atomic_store(&z->runaway, flops > z->stop_flops || rejected > z->stop_rejected);
 }
 
 /* By all workers of the plan; false on MPK_ERR_MEMORY. The factor learns whether they pay. */
@@ -177,7 +188,7 @@ static bool in_parallel(walk *z) {
             mpki_pool_push(pool, tasks->task[k].priority, run_task, z, k);
     mpki_pool_run(pool);
     const double wall_s = mpki_now_s() - begin_s;
-    if (atomic_load(&z->status) == MPK_OK && !atomic_load(&z->runaway))
+    if (z->whole && atomic_load(&z->status) == MPK_OK && !atomic_load(&z->runaway))
         mpki_pace_learn(&f->pace, memory->workers, wall_s,
                         mpki_pool_count(pool).busy_s - busy_s + wall_s);
     mpki_pool_set_team(pool, before);
@@ -210,22 +221,27 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
     }
     if (mpk_failed(mpki_recycler_init(ctx, "factorize", &z.recycler))) return mpki_failed(ctx);
     const mpki_walk_memory *memory = &f->memory;
-    const int threads = memory->workers;
     z.contribution = (T **)memory->contribution;
+    z.kept = rules->keep ? f->kept : NULL;
+    z.whole = !z.kept || z.kept->whole;
+    const bool alone = !z.whole && z.kept->cost < MPKI_WORTH_THREADS;
+    const int threads = alone ? 1 : memory->workers;
     z.state = MPKI_ZNEW(ctx, "factorize", threads, worker_state);
     z.works = MPKI_ZNEW(ctx, "factorize", threads, FN(front_work));
     if (!z.state || !z.works) goto done;
     for (int t = 0; t < threads; t++) {
-        z.state[t].pivots.min_d = INFINITY;
+        z.state[t].tally.pivots.min_d = INFINITY;
         z.state[t].runs = memory->runs[t];
         z.state[t].small = &memory->small[t];
         FN(front_work_set)(&z.works[t], (int64_t)tree->n + tree->outer, memory->space[t]);
     }
+    if (z.kept) take_kept(&z);
     if (threads == 1) {
-        for (int32_t s = 0; s < tree->nsuper; s++) {
+        for (int32_t s = 0; s < tree->nsuper && !atomic_load(&z.runaway); s++) {
+            if (!z.whole && !z.kept->touched[s]) continue;
             mpk_status status = do_node(&z, s, NULL, 0);
             if (mpk_failed(status)) fail(&z, status);
-            if (atomic_load(&z.status) != MPK_OK || atomic_load(&z.runaway)) break;
+            if (atomic_load(&z.status) != MPK_OK) break;
         }
     } else if (!in_parallel(&z)) {
         goto done;
@@ -238,6 +254,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
     for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) release_contribution(&z, 0, s);
+    for (int32_t s = 0; z.kept && s < tree->nsuper; s++) z.contribution[s] = NULL;
     for (int t = 0; t < threads; t++) mpki_small_free(&memory->small[t]);
     mpki_recycler_free(&z.recycler);
     mpki_release(ctx, z.works);

@@ -8,11 +8,7 @@
 #include "tuning.h"
 
 typedef struct worker_state {
-    mpki_pivots pivots;
-    int64_t delayed;
-    double flops;
-    int64_t nnz;
-    int32_t max_front;
+    mpki_tally tally; /* of its nodes, where nothing is kept */
     mpki_run *runs;
     mpki_small_blocks *small;
 } worker_state;
@@ -29,6 +25,8 @@ typedef struct walk {
     worker_state *state;
     mpki_recycler recycler;
     T **contribution; /* nsuper: of each node; NULL: not there yet, or used up */
+    mpki_kept *kept;  /* the contributions and the tallies are there; NULL: nothing is kept */
+    bool whole;       /* every node is done */
     _Atomic int status;
     _Atomic double done_flops;
     double stop_flops;
@@ -41,8 +39,10 @@ typedef struct walk {
 typedef struct FN(node_kind) {
     /** Entries of a contribution of m rows. */
     int64_t (*contribution)(int64_t m);
-    /** Room for the node's numbers, zeros; MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
-    mpk_status (*storage)(walk *z, mpki_node *node, mpki_pool *pool, int worker);
+    /** Room for the node's numbers, zeros.
+     *  room [inout] bytes at node->a from an older factorization, used where they do
+     *  MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+    mpk_status (*storage)(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker);
     /** Entries of A, delayed columns, and the children's contributions as far as they come into the
      *  fully summed part. */
     void (*assemble)(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
@@ -74,6 +74,14 @@ static inline int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32
             runs[count++] = (mpki_run){r, 1, to};
     }
     return count;
+}
+
+/* Memory of a node's numbers: what it has, if that is enough. */
+static inline void *node_memory(const walk *z, const mpki_node *node, int64_t bytes,
+                                int64_t *room) {
+    if (node->a && *room >= bytes) return node->a;
+    *room = bytes;
+    return mpki_arena_alloc(&z->f->arena, bytes);
 }
 
 /* Zeros in a node's new memory: by all workers where it is much, each its own pages. */

@@ -97,6 +97,7 @@ void FN(weak_to_zero)(mpki_direct *f, const mpki_weak_pivot *list, int count) {
     for (int w = 0; w < count; w++) {
         const mpki_weak_pivot *p = &list[w];
         const mpki_node *node = &f->node[p->handle[0]];
+        if (f->kept) f->kept->touched[p->handle[0]] = 1; /* a factorization would not do that */
         T *d = (T *)node->d + 2 * p->handle[1], *dinv = (T *)node->dinv + 2 * p->handle[1];
         if (!p->pair) {
             d[0] = dinv[0] = t_make(0, 0);

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 17
+#define MPKI_CUDA_VERSION 18
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;
@@ -110,6 +110,13 @@ typedef struct mpki_cuda_entries {
     int (*width)(mpki_cuda *cuda, int n);
 } mpki_cuda_entries;
 
+/** Where a caller has device memory from: mpk_device_allocator, field by field. */
+typedef struct mpki_cuda_allocator {
+    void *(*alloc)(void *user, size_t size, int number, void *stream);
+    void (*release)(void *user, void *ptr, size_t size, int number, void *stream);
+    void *user;
+} mpki_cuda_allocator;
+
 typedef struct mpki_cuda_table {
     int version; /**< MPKI_CUDA_VERSION */
     /** Open device `device` (-1: the current one). Needs a driver and a GPU: else MPK_ERR_DEVICE
@@ -156,6 +163,14 @@ typedef struct mpki_cuda_table {
     int (*take)(mpki_cuda *cuda, int64_t bytes, void **ptr);
     void (*give)(mpki_cuda *cuda, void *ptr);
     const struct mpki_cuda_accelerator_table *accelerator; /**< accelerator/kernels/accelerator.h */
+    const struct mpki_cuda_systems_table *systems;         /**< systems/kernels/systems.h */
+    /** What the engines for sparse matrices queue from now on comes after what is in the caller's
+     *  stream. MPK_ERR_UNSUPPORTED: that one is being captured. */
+    int (*follow)(mpki_cuda *cuda, void *stream);
+    /** The stream that these engines queue in. */
+    void *(*own_stream)(mpki_cuda *cuda);
+    /** Where alloc and take have memory from; NULL: CUDA. MPK_ERR_ARGUMENT: some is held. */
+    int (*set_allocator)(mpki_cuda *cuda, const mpki_cuda_allocator *allocator);
 } mpki_cuda_table;
 
 /** The module's one exported symbol: "mpki_cuda_module". */

@@ -15,17 +15,14 @@ static bool is_here(mpk_context *ctx, const void *p) {
 static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void *from,
                        int64_t from_pitch, int64_t width, int64_t columns, bool to_device) {
     const mpki_device *d = mpki_cuda_kept(ctx);
-    int status = d->table->settle(d->cuda);
-    if (!mpk_failed(status))
-        status = d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, columns, to_device,
-                                NULL);
-    if (!mpk_failed(status)) status = d->table->synchronize(d->cuda, NULL);
-    return mpki_cuda_status(ctx, "device", status);
+    return mpki_cuda_status(
+        ctx, "device",
+        mpki_cuda_copy(d, to, to_pitch, from, from_pitch, width, columns, to_device));
 }
 
 static mpk_status settle(mpk_context *ctx) {
     const mpki_device *d = mpki_cuda_kept(ctx);
-    return mpki_cuda_status(ctx, "device", d->table->settle(d->cuda));
+    return mpki_cuda_status(ctx, "device", mpki_cuda_begin(d));
 }
 
 static mpk_status join(mpk_context *ctx, const mpk_context *of) {

@@ -161,6 +161,28 @@ const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device) {
     return &s->open;
 }
 
+mpk_status mpki_cuda_set_stream(mpk_context *ctx, int device, bool follows, void *stream) {
+    if (!mpki_cuda_open(ctx, device)) return mpki_failed(ctx);
+    slot *s = mpki_context_device(ctx);
+    s->open.follows = follows;
+    s->open.stream = stream;
+    return MPK_OK;
+}
+
+int mpki_cuda_begin(const mpki_device *d) {
+    return d->follows ? d->table->follow(d->cuda, d->stream) : d->table->settle(d->cuda);
+}
+
+int mpki_cuda_copy(const mpki_device *d, void *to, int64_t to_pitch, const void *from,
+                   int64_t from_pitch, int64_t width, int64_t columns, bool to_device) {
+    void *stream = d->follows ? d->table->own_stream(d->cuda) : NULL; /* which waits for others */
+    int status = mpki_cuda_begin(d);
+    if (!mpk_failed(status))
+        status = d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, columns, to_device,
+                                stream);
+    return mpk_failed(status) ? status : d->table->synchronize(d->cuda, stream);
+}
+
 const mpki_device *mpki_cuda_kept(const mpk_context *ctx) {
     const slot *s = mpki_context_device(ctx);
     return &s->open;

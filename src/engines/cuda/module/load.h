@@ -11,6 +11,8 @@ typedef struct mpki_device {
     int device;
     bool kept; /* what is made with it lives on, so another one must not take its place */
     char name[64];
+    bool follows; /* calls are ordered in this stream of the caller's */
+    void *stream;
     void *accelerator; /* the device's table for the accelerator interface, once it was asked for */
     void (*accelerator_free)(void *);
 } mpki_device;
@@ -24,6 +26,15 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device);
 const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device);
 /** The device that the context keeps. */
 const mpki_device *mpki_cuda_kept(const mpk_context *ctx);
+/** Order later calls of the context in a stream; `follows` false: they wait for all of the device. MPK_OK |
+ *  MPK_ERR_DEVICE */
+mpk_status mpki_cuda_set_stream(mpk_context *ctx, int device, bool follows, void *stream);
+/** Before a call reads what the caller has queued: after it in its stream, or when the device is at
+ *  rest. Returns a status of the module. */
+int mpki_cuda_begin(const mpki_device *d);
+/** Between host and device, when that has begun: returns when the bytes are there. */
+int mpki_cuda_copy(const mpki_device *d, void *to, int64_t to_pitch, const void *from,
+                   int64_t from_pitch, int64_t width, int64_t columns, bool to_device);
 /** The status of a call of the module; a failure is recorded with the module's text. */
 mpk_status mpki_cuda_status(mpk_context *ctx, const char *stage, int status);
 

@@ -8,6 +8,7 @@
 
 #include <new>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribut
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_accelerator_table mpki_cuda_accelerator_functions
     __attribute__((weak));
+extern "C" const struct mpki_cuda_systems_table mpki_cuda_systems_functions __attribute__((weak));
 
 namespace mpki {
 
@@ -80,6 +82,8 @@ static void destroy(mpki_cuda *cuda) {
     if (cuda->update) cudaStreamDestroy(cuda->update);
     if (cuda->side) cudaStreamDestroy(cuda->side);
     if (cuda->pool) cudaMemPoolDestroy(cuda->pool);
+    if (cuda->followed) cudaEventDestroy(cuda->followed);
+    free(cuda->held);
     if (cuda->sparse) cudaStreamDestroy(cuda->sparse);
     if (cuda->pinned) cudaFreeHost(cuda->pinned);
     if (cuda->partial) cudaFree(cuda->partial);
@@ -262,11 +266,61 @@ static int describe(mpki_cuda *cuda, char *text, size_t size, int64_t *free_byte
     return MPK_OK;
 }
 
+/** Room to note one more block. */
+static mpk_status note_room(mpki_cuda *cuda) {
+    if (cuda->held_count < cuda->held_most) return MPK_OK;
+    const int64_t most = 2 * cuda->held_most + 64;
+    void *more = realloc(cuda->held, (size_t)most * sizeof *cuda->held);
+    if (!more) return refuse(cuda, MPK_ERR_MEMORY, "out of host memory");
+    cuda->held = (mpki_cuda::mpki_cuda_block *)more, cuda->held_most = most;
+    return MPK_OK;
+}
+
+static void note(mpki_cuda *cuda, void *ptr, size_t size) {
+    cuda->held[cuda->held_count].ptr = ptr;
+    cuda->held[cuda->held_count++].size = size;
+}
+
+/** Forget a block; its size. */
+static size_t forget(mpki_cuda *cuda, void *ptr) {
+    for (int64_t k = cuda->held_count - 1; k >= 0; --k) {
+        if (cuda->held[k].ptr != ptr) continue;
+        const size_t size = cuda->held[k].size;
+        cuda->held[k] = cuda->held[--cuda->held_count];
+        return size;
+    }
+    return 0;
+}
+
+/** Of the caller's allocator. */
+static int take_given(mpki_cuda *cuda, size_t size, void **ptr) {
+    const mpki_cuda_allocator *a = &cuda->allocator;
+    *ptr = a->alloc(a->user, size, cuda->device, cuda->sparse);
+    if (!*ptr)
+        return refuse(cuda, MPK_ERR_MEMORY,
+                      "the allocator that was set has not %.3f GiB of device memory",
+                      (double)size * 0x1p-30);
+    note(cuda, *ptr, size);
+    return MPK_OK;
+}
+
+/** Was it the caller's, and is it given back? All work with it is done. */
+static bool give_given(mpki_cuda *cuda, void *ptr) {
+    const size_t size = forget(cuda, ptr);
+    const mpki_cuda_allocator *a = &cuda->allocator;
+    if (!a->alloc || size == 0) return false;
+    cudaStreamSynchronize(cuda->sparse);
+    a->release(a->user, ptr, size, cuda->device, cuda->sparse);
+    return true;
+}
+
 /** Of the pool, or (pool NULL) of no pool. */
 static int take_of(mpki_cuda *cuda, cudaMemPool_t pool, int64_t bytes, void **ptr) {
     const size_t size = bytes > 0 ? (size_t)bytes : 256;
     *ptr = NULL;
     MPKI_TRY(be_on_device(cuda));
+    MPKI_PASS(note_room(cuda));
+    if (cuda->allocator.alloc) return take_given(cuda, size, ptr);
     cudaError_t error = cudaErrorMemoryAllocation;
     for (int tries = 0; error == cudaErrorMemoryAllocation && tries < 2; ++tries) {
         if (tries) { /* what the pool keeps may be enough */
@@ -287,6 +341,7 @@ static int take_of(mpki_cuda *cuda, cudaMemPool_t pool, int64_t bytes, void **pt
                       (double)bytes * 0x1p-30, (double)available * 0x1p-30, (double)all * 0x1p-30);
     }
     MPKI_TRY(error);
+    note(cuda, *ptr, size);
     return MPK_OK;
 }
 
@@ -297,7 +352,7 @@ static int alloc(mpki_cuda *cuda, int64_t bytes, void **ptr) {
 static void release(mpki_cuda *cuda, void *ptr) {
     if (!ptr) return;
     cudaSetDevice(cuda->device);
-    cudaFree(ptr);
+    if (!give_given(cuda, ptr)) cudaFree(ptr);
 }
 
 static int take(mpki_cuda *cuda, int64_t bytes, void **ptr) {
@@ -308,7 +363,38 @@ static void give(mpki_cuda *cuda, void *ptr) {
     if (!ptr) return;
     if (!cuda->pool) return release(cuda, ptr);
     cudaSetDevice(cuda->device);
-    cudaFreeAsync(ptr, cuda->sparse);
+    if (!give_given(cuda, ptr)) cudaFreeAsync(ptr, cuda->sparse);
+}
+
+static int set_allocator(mpki_cuda *cuda, const mpki_cuda_allocator *allocator) {
+    if (cuda->held_count > 0)
+        return refuse(
+            cuda, MPK_ERR_ARGUMENT,
+            "%lld blocks of device memory are held: an allocator is set before the first, "
+            "or when all have ended",
+            (long long)cuda->held_count);
+    cuda->allocator = allocator ? *allocator : mpki_cuda_allocator();
+    return MPK_OK;
+}
+
+static int follow(mpki_cuda *cuda, void *stream) {
+    cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    MPKI_TRY(be_on_device(cuda));
+    MPKI_TRY(cudaStreamIsCapturing((cudaStream_t)stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+        return refuse(
+            cuda, MPK_ERR_UNSUPPORTED,
+            "the stream is being captured, and the host decides on pivots in the midst of "
+            "a call: calls of sparse matrices cannot be part of a graph");
+    if (!cuda->followed)
+        MPKI_TRY(cudaEventCreateWithFlags(&cuda->followed, cudaEventDisableTiming));
+    MPKI_TRY(cudaEventRecord(cuda->followed, (cudaStream_t)stream));
+    MPKI_TRY(cudaStreamWaitEvent(cuda->sparse, cuda->followed, 0));
+    return MPK_OK;
+}
+
+static void *own_stream(mpki_cuda *cuda) {
+    return cuda->sparse;
 }
 
 /** Of memory that is no managed memory the driver says it at once. */
@@ -399,7 +485,11 @@ static const mpki_cuda_table table = {
     &mpki_cuda_isai_functions,
     take,
     give,
-    &mpki_cuda_accelerator_functions};
+    &mpki_cuda_accelerator_functions,
+    &mpki_cuda_systems_functions,
+    follow,
+    own_stream,
+    set_allocator};
 
 } // namespace mpki
 

@@ -54,7 +54,14 @@ struct mpki_cuda {
         void *theirs;
     } known[MPKI_KNOWN];
     char text[512];
-    cudaMemPool_t pool; /* memory of engines for sparse matrices; NULL: the device has none */
+    cudaMemPool_t pool;   /* memory of engines for sparse matrices; NULL: the device has none */
+    cudaEvent_t followed; /* of a caller's stream; NULL: none was followed yet */
+    mpki_cuda_allocator allocator; /* without functions: CUDA */
+    struct mpki_cuda_block {       /* what alloc and take have given out and not got back */
+        void *ptr;
+        size_t size;
+    } * held;
+    int64_t held_count, held_most;
 };
 
 namespace mpki {

@@ -31,14 +31,16 @@ struct mpki_direct {
     int32_t *perm;
     double *given_scale;
     void *ax;
-    char *work;
-    int64_t work_bytes;
-    int64_t arena_bytes; /* of the first piece: panels, and some for those that grow */
+    char *work;         /* where a step's large fronts work */
+    int64_t work_bytes; /* of `work`; 0: there is none now */
+    char *growth;       /* behind it, for panels that grow */
+    int64_t growth_bytes;
     mpki_cuda_chunk chunk[MPKI_CUDA_CHUNKS]; /* further pieces for panels that grow */
     int chunks;
+    bool fresh;              /* the memory has seen no numbers */
     unsigned long long part; /* address: where the part of the arena begins that panels grow into */
     int64_t filled; /* bytes that these numbers have taken of parts before it; 0: there are none */
-    mpki_cuda_chunk work_more; /* in place of `work`, where that was too little */
+    mpki_cuda_chunk work_more; /* in place of `work`, where that is too little */
     bool planned;              /* the plan is there, in device memory */
     bool whole;     /* no front is cut: too many columns were delayed inside those that were */
     bool cut_badly; /* so it was with these numbers: the next ones get another plan */
@@ -55,10 +57,13 @@ struct mpki_direct {
     uint64_t planned_shape;           /* and the hash of their sizes */
     uint64_t
         shape; /* a hash of all fronts' sizes: two factors of one plan with the same are alike */
-    /* the inverses of strips lie where large fronts had their work space, and behind them, where
-     * contributions were, copies of chains in half the precision, from `half_copy_least` entries
-     * on: multifrontal/solve/solve.c */
+    /* where contributions were and large fronts had their work space lie the inverses of strips, and
+     * behind them copies of chains in half the precision, from `half_copy_least` entries
+     * on: multifrontal/solve/solver.c */
     atomic_bool squared, half_copied;
+    char *idle; /* device: what factorizations alone need, and which solve may use it: one */
+    int64_t idle_bytes;
+    atomic_bool idle_taken;
     atomic_int corrections; /* that were taken and could read copies */
     int64_t half_copy_least;
     int32_t queued_least,
@@ -85,13 +90,32 @@ struct mpki_direct {
 /** Bring f->d, dinv, id and at up to date. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
 
-/* the slots of mpki_direct_engine that are in multifrontal/solve/solve.c and
+/* the slots of mpki_direct_engine that are in multifrontal/solve/ and
  * multifrontal/factor/weak_pivots.c */
 mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                         int32_t columns, mpki_direct_solver **s);
 void mpki_cuda_direct_solver_free(mpki_direct_solver **s);
-/** Device memory that solves of one right-hand side take. Returns MPK_OK | MPK_ERR_MEMORY. */
-mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int64_t *bytes);
+/** Device memory that solves of so many right-hand sides take: lists [out], and vectors [out] that
+ *  have no room where factorizations work, refined: with those of refinement. Returns MPK_OK |
+ *  MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int32_t columns,
+                                         bool refined, int64_t *lists, int64_t *vectors);
+/** What lies in a device's memory: in the factor's; A by rows; lists of sweeps; vectors of solves. */
+enum {
+    MPKI_CUDA_HELD_PANELS,
+    MPKI_CUDA_HELD_GROWTH, /* for panels that grow */
+    MPKI_CUDA_HELD_WORK,   /* contributions, and where large fronts work, behind the panels */
+    MPKI_CUDA_HELD_VALUES, /* of A, with order and scaling */
+    MPKI_CUDA_HELD_TREE,   /* and where each entry of A goes */
+    MPKI_CUDA_HELD_ROWS,
+    MPKI_CUDA_HELD_SWEEPS,
+    MPKI_CUDA_HELD_VECTORS,
+    MPKI_CUDA_HELD_KINDS
+};
+/** Bytes by kind of a factor whose fronts are as planned, and of solves of so many right-hand sides
+ *  with refinement. f->state is what is planned. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_cuda_direct_foretell(mpk_context *ctx, mpki_direct *f, int32_t columns,
+                                     int64_t *bytes);
 /** Bytes that several right-hand sides may take more than one, worth a part of the factor's. */
 int64_t mpki_cuda_direct_room(const mpki_direct *f);
 /** Release f->spare. */
@@ -106,15 +130,21 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
 mpk_status mpki_cuda_direct_apply_if(mpki_direct_solver *s, const unsigned long long *wanted,
                                      void *x, bool *half_copy);
 void mpki_cuda_direct_corrected(const mpki_direct_solver *s);
-/** Room in device memory for n x columns entries, between one application and the next. NULL: it has
- *  not as much. */
-char *mpki_cuda_direct_lend(const mpki_direct_solver *s, int32_t columns);
+/** Room in device memory for n x columns entries, until it is lent anew; between: applications may write
+ *  there. NULL: it has not as much. */
+char *mpki_cuda_direct_lend(mpki_direct_solver *s, int32_t columns, bool between);
+/** Right-hand sides that s sweeps side by side, at most. */
+int32_t mpki_cuda_direct_swept(const mpki_direct_solver *s);
+/** What was lent is free again. */
+void mpki_cuda_direct_lend_anew(mpki_direct_solver *s);
 /** The slot `beside` of mpki_direct_engine. */
 int64_t mpki_cuda_direct_beside(const mpki_direct *f);
 /** Device memory of f->spare; of f->taking; of f->rows. */
 int64_t mpki_cuda_direct_spare_held(const mpki_direct *f);
 int64_t mpki_cuda_direct_taking_held(const mpki_direct *f);
 int64_t mpki_cuda_direct_rows_held(const mpki_direct *f);
+/** Device memory that f->rows takes, without long rows. */
+int64_t mpki_cuda_direct_rows_bytes(const mpki_direct *f);
 /** So many bytes of device memory, a multiple of 8, are cleared by what is applied next. */
 void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes);
 /** Release f->refining; f->rows; f->taking. */

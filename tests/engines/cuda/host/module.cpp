@@ -119,12 +119,38 @@ static const char *last_error(const mpki_cuda *cuda) {
     return cuda->text;
 }
 
-static int alloc(mpki_cuda *, int64_t bytes, void **p) {
-    return cudaMalloc(p, (size_t)bytes) ? MPK_ERR_MEMORY : MPK_OK;
+// A caller's allocator gives memory that cudaMalloc made here, through host_device_alloc().
+static int alloc(mpki_cuda *cuda, int64_t bytes, void **p) {
+    const mpki_cuda_allocator *a = &cuda->allocator;
+    *p = NULL;
+    if (a->alloc) {
+        *p = a->alloc(a->user, bytes > 0 ? (size_t)bytes : 256, cuda->device, cuda->sparse);
+        if (!*p)
+            snprintf(cuda->text, sizeof cuda->text, "the allocator that was set has no memory");
+    } else if (cudaMalloc(p, (size_t)bytes)) {
+        *p = NULL;
+    }
+    cuda->held_count += *p != NULL;
+    return *p ? MPK_OK : MPK_ERR_MEMORY;
 }
 
-static void release_memory(mpki_cuda *, void *p) {
-    if (p) cudaFree(p);
+static void release_memory(mpki_cuda *cuda, void *p) {
+    const mpki_cuda_allocator *a = &cuda->allocator;
+    if (!p) return;
+    --cuda->held_count;
+    if (a->alloc)
+        a->release(a->user, p, (*memory)[(char *)p], cuda->device, cuda->sparse);
+    else
+        cudaFree(p);
+}
+
+static int set_allocator(mpki_cuda *cuda, const mpki_cuda_allocator *a) {
+    if (cuda->held_count > 0) {
+        snprintf(cuda->text, sizeof cuda->text, "blocks of device memory are held");
+        return MPK_ERR_ARGUMENT;
+    }
+    cuda->allocator = a ? *a : mpki_cuda_allocator();
+    return MPK_OK;
 }
 
 static int copy(mpki_cuda *cuda, void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
@@ -177,6 +203,32 @@ static int settle(mpki_cuda *) {
     return MPK_OK;
 }
 
+// Work that is queued is in stream `queued_in`; NULL: in no caller's stream.
+static void *queued_in;
+
+extern "C" __attribute__((visibility("default"))) void
+host_device_queue_in(void *stream, void (*work)(void *), void *self) {
+    queued = work, queued_for = self, queued_in = stream;
+}
+
+// A stream that is `host_device_captured` is being captured.
+extern "C" __attribute__((visibility("default"))) int host_device_captured;
+int host_device_captured;
+
+static int follow(mpki_cuda *cuda, void *stream) {
+    if (stream == (void *)&host_device_captured) {
+        snprintf(cuda->text, sizeof cuda->text, "the stream is being captured");
+        return MPK_ERR_UNSUPPORTED;
+    }
+    if (stream != queued_in) return MPK_OK; // another stream's work is not waited for
+    queued_in = NULL;
+    return settle(cuda);
+}
+
+static void *own_stream(mpki_cuda *) {
+    return NULL;
+}
+
 extern "C" const struct mpki_cuda_vectors_table mpki_cuda_vectors_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_blocks_table mpki_cuda_blocks_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_sweeps_table mpki_cuda_sweeps_functions __attribute__((weak));
@@ -184,6 +236,7 @@ extern "C" const struct mpki_cuda_isai_table mpki_cuda_isai_functions __attribut
 extern "C" const struct mpki_cuda_direct_table mpki_cuda_direct_functions __attribute__((weak));
 extern "C" const struct mpki_cuda_accelerator_table mpki_cuda_accelerator_functions
     __attribute__((weak));
+extern "C" const struct mpki_cuda_systems_table mpki_cuda_systems_functions __attribute__((weak));
 
 static int describe(mpki_cuda *, char *text, size_t size, int64_t *free_bytes,
                     int64_t *total_bytes) {
@@ -217,7 +270,9 @@ extern "C" const mpki_cuda_table *mpki_cuda_module(void) {
     table.isai = &mpki_cuda_isai_functions;
     table.direct = &mpki_cuda_direct_functions;
     table.accelerator = &mpki_cuda_accelerator_functions;
+    table.systems = &mpki_cuda_systems_functions;
     table.capability = capability;
     table.least = 80;
+    table.follow = follow, table.own_stream = own_stream, table.set_allocator = set_allocator;
     return &table;
 }

@@ -97,10 +97,9 @@ static char *copy_of(const system_ *s, int64_t *bytes) {
     mpki_cuda_sweep_lists l;
     assert_int_equal(mpki_cuda_sweep_lists_make(s->ctx, f, &l), MPK_OK);
     const int64_t before = (int64_t)l.squares * MPKI_FRONT_STRIP * MPKI_FRONT_STRIP * size;
-    const char *end = (const char *)f->on.contribution + f->plan.contribution_entries * size;
     *bytes = l.half_copy * size / 2;
     mpki_cuda_sweep_lists_free(s->ctx, &l);
-    return before + *bytes <= end - f->work ? f->work + before : NULL;
+    return before + *bytes <= f->idle_bytes ? f->idle + before : NULL;
 }
 
 static void test_answers(void **unused) {
@@ -214,10 +213,9 @@ static void test_no_memory(void **unused) {
     int64_t bytes;
     open_system(&s, "lin 10 10 10", -1, "60000");
     ask_for(&s, 1);
-    const char *at = copy_of(&s, &bytes), *contribution = direct_of(&s)->on.contribution;
-    assert_true(at && at + bytes > contribution);
-    direct_of(&s)->plan.contribution_entries =
-        (at + bytes - contribution) / (int64_t)sizeof(double) - 1;
+    const char *at = copy_of(&s, &bytes), *idle = direct_of(&s)->idle;
+    assert_true(at && at > idle);
+    direct_of(&s)->idle_bytes = at + bytes - idle - 1;
     for (int k = 0; k < 3; k++) solve(&s, s.x);
     assert_false(half_copied(&s));
     assert_true(s.info.iterations == 1 && s.info.componentwise <= 1e-15);

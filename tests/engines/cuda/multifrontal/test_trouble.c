@@ -266,7 +266,7 @@ static void test_reserve(void **unused) {
         if (k) o.device_memory_limit = (double)info[0].bytes - 1000;
         assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
         mpk_factor_info_get(fac, &info[k]);
-        assert_true((fac->direct->chunks > 0) == (k == 1));
+        assert_true(fac->direct->chunks > 0 && (fac->direct->filled > 0) == (k == 1));
         mpk_factor_destroy(&fac);
     }
     assert_true(info[0].rejected > 0 && info[0].rejected == info[1].rejected);

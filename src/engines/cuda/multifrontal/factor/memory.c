@@ -43,12 +43,17 @@ static int64_t taken_of_part(const mpki_direct *f) {
     return to > f->part ? (int64_t)(to - f->part) : 0;
 }
 
-/* One further piece of the arena in place of what it has grown by: the next numbers find there as
- * much as these took, and a little more. */
+/* One further piece of the arena in place of what it has grown by, or of one that was far too large:
+ * the next numbers find there as much as these took, and a little more. */
 void mpki_cuda_direct_join_chunks(mpki_direct *f) {
+    enum { FAR = 4 << 20 };
     int64_t bytes = f->filled + taken_of_part(f);
     void *ptr;
-    if (f->filled == 0) return;
+    const bool large =
+        f->chunks == 1 && f->chunk[0].bytes - bytes > FAR && bytes < f->chunk[0].bytes / 2;
+    const bool fresh = f->fresh; /* nothing is known of what numbers take */
+    f->fresh = false;
+    if (fresh || (f->filled == 0 && !large)) return;
     bytes += bytes / 16 + 65536;
     for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
     f->chunks = 0, f->filled = 0;
@@ -96,7 +101,7 @@ typedef struct part {
     const void *from; /* host: what is copied there; NULL: nothing */
 } part;
 
-enum { PARTS = 15 };
+enum { PARTS = 14 };
 
 /* Bytes that panels are expected to grow into, each anew where columns are delayed. A column is
  * delayed with the same probability anywhere, half of the trial elimination's, which mostly gives
@@ -119,34 +124,62 @@ static int64_t expected_growth(const mpki_direct *f) {
     return bytes < (double)plan->panel_bytes ? (int64_t)bytes : plan->panel_bytes;
 }
 
-/* What lies there: fills `parts` (PARTS). reserve: with memory for delayed columns, as many as are
- * expected. Returns the bytes of all. */
-static int64_t list_parts(mpki_direct *f, bool reserve, part *parts) {
+/* Bytes for panels that grow that are there in any case. */
+static int64_t little_growth(const mpki_direct *f) {
+    const int64_t most = 16 << 20, bytes = f->plan.panel_bytes / 32;
+    return bytes < most ? bytes : most;
+}
+
+/* Is half of the bytes enough for each place of an entry? */
+static bool is_short(const mpki_direct *f) {
+    if (f->tree.nnz > UINT32_MAX) return false;
+    for (int32_t k = 0; k < f->plan.fronts; k++) {
+        const mpki_cuda_node *node = &f->plan.node[k];
+        if (node->shift + node->own > MPKI_CUDA_SHORT_COLUMNS ||
+            node->shift + node->own + node->rows > MPKI_CUDA_SHORT_ROWS)
+            return false;
+    }
+    return true;
+}
+
+/* The places of entries in half the bytes; to be released. NULL: no memory */
+static mpki_cuda_short_entry *short_entries(const mpki_direct *f) {
+    const int64_t count = f->tree.scatter_ptr[f->tree.nsuper];
+    mpki_cuda_short_entry *to = MPKI_NEW(f->ctx, STAGE, count + 1, mpki_cuda_short_entry);
+    for (int64_t k = 0; to && k < count; k++) {
+        const mpki_scatter *x = &f->tree.scatter[k];
+        const uint32_t row = (uint32_t)(x->row < 0 ? ~x->row : x->row);
+        to[k] = (mpki_cuda_short_entry){(uint32_t)x->src,
+                                        row | (uint32_t)x->col << 16 | (x->row < 0 ? 1u << 31 : 0)};
+    }
+    return to;
+}
+
+/* A piece of its own for columns that are delayed, as many as are expected: the second factorization
+ * gives back what the first one has not used. 0: the little that is there anyway will do. */
+static int64_t reserve_of(const mpki_direct *f) {
+    const int64_t growth = expected_growth(f);
+    return growth > little_growth(f) ? growth + 65536 : 0;
+}
+
+/* What lies there: fills `parts` (PARTS). Returns the bytes of all. */
+static int64_t list_parts(mpki_direct *f, part *parts) {
     const mpki_tree_view *tree = &f->tree;
     const mpki_cuda_plan *plan = &f->plan;
     const int64_t size = (int64_t)mpk_scalar_size(tree->scalar), n = tree->n;
     const int64_t entries = tree->scatter_ptr[tree->nsuper];
-    int32_t most = 0;
-    for (int32_t l = 0; l < plan->steps; l++) {
-        const int32_t count = plan->step[l].large_last - plan->step[l].large_first;
-        if (count > most) most = count;
-    }
-    /* some for fronts that grow; those that are eliminated together never take more than this */
-    int64_t work = plan->work_bytes + plan->work_bytes / 8;
-    if (work > MPKI_CUDA_TOGETHER && plan->work_bytes <= MPKI_CUDA_TOGETHER)
-        work = MPKI_CUDA_TOGETHER;
-    f->work_bytes = work + mpki_cuda_description_bytes(most + 1);
-    int64_t extra = plan->panel_bytes / 32;
-    if (extra > 16 << 20) extra = 16 << 20;
-    const int64_t growth = reserve ? expected_growth(f) : 0;
-    f->arena_bytes = plan->panel_bytes + (extra > growth ? extra : growth) + 65536;
+    f->growth_bytes = little_growth(f) + 65536;
+    f->idle_bytes = plan->contribution_entries * size;
     mpki_cuda_tree *on = &f->on;
+    const bool narrow = is_short(f);
     const part all[] = {
         {&on->node, plan->fronts * (int64_t)sizeof(mpki_cuda_node), plan->node},
         {&on->child, plan->children * (int64_t)sizeof(int32_t), plan->child},
         {&on->rel, plan->rows * (int64_t)sizeof(int32_t), plan->rel},
         {&on->ridx, plan->positions * (int64_t)sizeof(int32_t), plan->ridx},
-        {&on->scatter, entries * (int64_t)sizeof(mpki_cuda_entry), tree->scatter},
+        {narrow ? (void *)&on->short_scatter : (void *)&on->scatter,
+         entries * (int64_t)(narrow ? sizeof(mpki_cuda_short_entry) : sizeof(mpki_cuda_entry)),
+         tree->scatter},
         {&f->perm, n * (int64_t)sizeof(int32_t), tree->perm},
         {&f->given_scale, n * (int64_t)sizeof(double), NULL},
         {&on->scale, n * (int64_t)sizeof(double), NULL},
@@ -156,9 +189,8 @@ static int64_t list_parts(mpki_direct *f, bool reserve, part *parts) {
          NULL},
         {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
         {&on->flags, sizeof(mpki_cuda_flags), NULL},
-        {&f->work, f->work_bytes, NULL},
-        {&on->contribution, plan->contribution_entries * size, NULL},
-        {&on->arena, f->arena_bytes, NULL},
+        {&on->arena, plan->panel_bytes + plan->contribution_entries * size, NULL},
+        {&f->growth, f->growth_bytes, NULL},
     };
     _Static_assert(sizeof all / sizeof *all == PARTS, "all of them");
     _Static_assert(sizeof(mpki_cuda_entry) == sizeof(mpki_scatter), "one is copied as the other");
@@ -173,35 +205,55 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
     const mpki_cuda_plan *plan = &f->plan;
     mpki_cuda_tree *on = &f->on;
     part parts[PARTS];
-    int64_t bytes = list_parts(f, true, parts), available = 0;
+    const int64_t bytes = list_parts(f, parts);
+    int64_t reserve = reserve_of(f), available = 0;
     void *memory = NULL;
     if (f->limit <= 0 &&
         !DID(f->device->table->describe(f->device->cuda, NULL, 0, &available, NULL)))
         return mpki_failed(f->ctx);
-    if ((double)bytes >
+    if ((double)(bytes + reserve) >
         (f->limit > 0 ? f->limit - (double)mpki_cuda_direct_held(f) : (double)available))
-        bytes = list_parts(f, false, parts); /* it may do without */
+        reserve = 0; /* it may do without */
     if (f->limit <= 0) {
         if (bytes > available)
             return mpki_error(f->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                               "the factorization needs %.4g bytes of device memory; %.4g are free",
                               (double)bytes, (double)available);
     }
-    if (mpk_failed(take(f, bytes, &memory))) return mpki_failed(f->ctx);
+    mpki_cuda_short_entry *few = is_short(f) ? short_entries(f) : NULL;
+    if (is_short(f) && !few) return mpki_failed(f->ctx);
+    if (mpk_failed(take(f, bytes, &memory))) {
+        mpki_release(f->ctx, few);
+        return mpki_failed(f->ctx);
+    }
     f->memory = memory, f->memory_bytes = bytes;
+    on->scatter = NULL, on->short_scatter = NULL;
+    bool sent = true;
     char *at = f->memory;
-    for (int k = 0; k < PARTS; k++) {
+    for (int k = 0; k < PARTS && sent; k++) {
+        const void *from = few && parts[k].from == tree->scatter ? few : parts[k].from;
         memcpy(parts[k].to, &at, sizeof at);
-        if (parts[k].from &&
-            !DID(functions(f)->copy(f->device->cuda, at, parts[k].from, parts[k].bytes, 1)))
-            return mpki_failed(f->ctx);
+        sent = !from || DID(functions(f)->copy(f->device->cuda, at, from, parts[k].bytes, 1));
         at += (parts[k].bytes + 255) & ~(int64_t)255;
     }
+    /* what was asked for is done before the copy of its source goes */
+    sent = DID(functions(f)->wait(f->device->cuda)) && sent;
+    mpki_release(f->ctx, few);
+    if (!sent) return mpki_failed(f->ctx);
     f->ticket = (int32_t *)(void *)(on->state + plan->fronts);
+    on->contribution = on->arena;
+    f->idle = on->arena + ((plan->panel_bytes + 255) & ~(int64_t)255);
+    f->idle_bytes = f->growth - f->idle;
     on->ax = f->ax;
     on->scalar = tree->scalar, on->hermitian = tree->symmetry == MPK_HERMITIAN;
     on->n = tree->n, on->fronts = plan->fronts, on->listed = MPKI_CUDA_CHANGES;
-    if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
+    f->fresh = true;
+    if (reserve > 0) {
+        if (mpk_failed(take(f, reserve, &memory)))
+            mpki_clear_error(f->ctx);
+        else
+            f->chunk[f->chunks++] = (mpki_cuda_chunk){memory, reserve};
+    }
     f->planned = true;
     return MPK_OK;
 }
@@ -261,5 +313,22 @@ mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at
 
 int64_t mpki_cuda_direct_memory_bytes(mpki_direct *f, bool reserve) {
     part parts[PARTS];
-    return list_parts(f, reserve, parts);
+    return list_parts(f, parts) + (reserve ? reserve_of(f) : 0);
+}
+
+mpk_status mpki_cuda_direct_foretell(mpk_context *ctx, mpki_direct *f, int32_t columns,
+                                     int64_t *bytes) {
+    const int64_t n = f->tree.n, nnz = f->tree.nnz, size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    memset(bytes, 0, MPKI_CUDA_HELD_KINDS * sizeof *bytes);
+    if (f->plan.fronts == 0) return MPK_OK;
+    const int64_t all = mpki_cuda_direct_memory_bytes(f, true);
+    bytes[MPKI_CUDA_HELD_PANELS] = f->plan.panel_bytes;
+    bytes[MPKI_CUDA_HELD_GROWTH] = all - mpki_cuda_direct_memory_bytes(f, false) + f->growth_bytes;
+    bytes[MPKI_CUDA_HELD_WORK] = f->plan.contribution_entries * size;
+    bytes[MPKI_CUDA_HELD_VALUES] = nnz * size + n * 20;
+    bytes[MPKI_CUDA_HELD_TREE] = all;
+    for (int k = 0; k < MPKI_CUDA_HELD_TREE; k++) bytes[MPKI_CUDA_HELD_TREE] -= bytes[k];
+    bytes[MPKI_CUDA_HELD_ROWS] = mpki_cuda_direct_rows_bytes(f);
+    return mpki_cuda_direct_solver_bytes(ctx, f, columns, true, &bytes[MPKI_CUDA_HELD_SWEEPS],
+                                         &bytes[MPKI_CUDA_HELD_VECTORS]);
 }

@@ -266,12 +266,16 @@ static mpk_status large_ones(mpki_direct *f, int32_t l) {
     const mpki_cuda_plan *plan = &f->plan;
     const mpki_cuda_step *step = &plan->step[l];
     const double since = clock_of(f);
+    f->work = f->on.arena + step->work;
+    f->work_bytes = step->work_bytes;
     for (int32_t k = step->large_first, next; k < step->large_last; k = next) {
         next = together(f, k, step->large_last);
         if (mpk_failed(mpki_cuda_direct_eliminate(f, plan->large + k, plan->round + k, next - k,
                                                   depth_of(f, l))))
-            return mpki_failed(f->ctx);
+            break;
     }
+    f->work_bytes = 0; /* contributions of this step's tasks may lie there */
+    if (mpk_failed(mpki_failed(f->ctx))) return mpki_failed(f->ctx);
     add_time(f, l, MPKI_CUDA_CLASSES, since);
     return MPK_OK;
 }
@@ -335,8 +339,8 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     const mpki_cuda_plan *plan = &f->plan;
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const double eps = size == 4 || f->tree.scalar == MPK_C ? 0x1p-23 : 0x1p-52;
-    f->flags = (mpki_cuda_flags){.used = mpki_cuda_address(f->on.arena + plan->panel_bytes),
-                                 .end = mpki_cuda_address(f->on.arena + f->arena_bytes),
+    f->flags = (mpki_cuda_flags){.used = mpki_cuda_address(f->growth),
+                                 .end = mpki_cuda_address(f->growth + f->growth_bytes),
                                  .sums.min_d = INFINITY};
     if (f->chunks > 0) {
         f->flags.used = mpki_cuda_address(f->chunk[0].ptr);
@@ -457,16 +461,18 @@ static int64_t bytes(const mpki_direct *f) {
 static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes_out,
                            int64_t *delayed_bytes, double *time_s) {
     mpki_direct *f = NULL;
-    int64_t solve = 0;
+    int64_t lists = 0, solve = 0;
     mpk_status status = make(ctx, tree, &f);
     *bytes_out = *delayed_bytes = 0, *time_s = 0;
     if (!mpk_failed(status)) status = mpki_cuda_direct_host_arrays(f);
     if (!mpk_failed(status)) {
         for (int32_t k = 0; k < f->plan.fronts; k++)
             f->state[k].w = f->state[k].nelim = f->plan.node[k].own;
-        status = mpki_cuda_direct_solver_bytes(ctx, f, &solve);
-        if (f->plan.fronts > 0) {
-            *bytes_out = mpki_cuda_direct_memory_bytes(f, true) + solve;
+        const int64_t all = f->plan.fronts > 0 ? mpki_cuda_direct_memory_bytes(f, true) : 0;
+        status = mpki_cuda_direct_solver_bytes(ctx, f, 1, false, &lists, &solve);
+        solve += lists;
+        if (all > 0) {
+            *bytes_out = all + solve;
             *delayed_bytes = *bytes_out - solve - mpki_cuda_direct_memory_bytes(f, false);
         }
     }

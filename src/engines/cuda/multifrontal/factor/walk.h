@@ -14,13 +14,6 @@ static inline int64_t mpki_cuda_ticket_bytes(const mpki_cuda_plan *plan) {
     return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
 }
 
-/** Bytes of the description of so many large fronts, in `work`: each, and five lists. */
-static inline int64_t mpki_cuda_description_bytes(int64_t count) {
-    const int64_t bytes =
-        count * (int64_t)sizeof(mpki_cuda_front) + 5 * (count + 1) * (int64_t)sizeof(int32_t);
-    return (bytes + 255) & ~(int64_t)255;
-}
-
 /** Bytes of device memory that are held. */
 int64_t mpki_cuda_direct_held(const mpki_direct *f);
 /** Bytes that the plan and its numbers take while nothing is delayed; reserve: with memory for as
@@ -38,7 +31,8 @@ void mpki_cuda_direct_join_chunks(mpki_direct *f);
 mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes);
 /** f->flags to the device. */
 mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
-/** Memory of `bytes` for what large fronts work in. */
+/** Memory of `bytes` for what large fronts work in: where the plan has it, f->work, or a piece of its
+ *  own. */
 mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at);
 
 /** Wait; f->flags, and f->state of fronts first .. last - 1; where these are the last ones,

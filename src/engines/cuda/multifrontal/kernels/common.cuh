@@ -188,14 +188,23 @@ template <class F> __device__ inline cx<F> scaled_entry(cx<F> x, double s, doubl
     return {(F)scaled((double)x.x, s, t), (F)scaled((double)x.y, s, t)};
 }
 
-/** Entry e of the list t.scatter as front f takes it: row and column in the front, and the value
+/** A thread: entry e of the list of A's entries. Barriers: none. */
+__device__ inline mpki_cuda_entry listed_entry(const mpki_cuda_tree &t, int64_t e) {
+    if (!t.short_scatter) return t.scatter[e];
+    const mpki_cuda_short_entry x = t.short_scatter[e];
+    const int32_t row = (int32_t)(x.place & (MPKI_CUDA_SHORT_ROWS - 1));
+    return {(int64_t)x.src, x.place >> 31 ? ~row : row,
+            (int32_t)(x.place >> 16 & (MPKI_CUDA_SHORT_COLUMNS - 1))};
+}
+
+/** Entry e of that list as front f takes it: row and column in the front, and the value
  *  s_i a_ij s_j, conjugated where it comes from the other triangle. Made by a thread. Barriers:
  *  none. */
 template <class T> struct entry_of_a {
     int row, col;
     T value;
     __device__ entry_of_a(const mpki_cuda_tree &t, const mpki_cuda_node &f, int64_t e) {
-        const mpki_cuda_entry x = t.scatter[e];
+        const mpki_cuda_entry x = listed_entry(t, e);
         row = (x.row < 0 ? ~x.row : x.row) - f.shift;
         col = x.col - f.shift;
         const int position = row < f.own ? f.first + row : t.ridx[f.ridx + row - f.own];

@@ -39,7 +39,7 @@ typedef struct mpki_cuda_node {
     int64_t scatter;         /**< its entries of A: list entries scatter .. */
     int64_t scatter_end;
     int64_t panel;        /**< bytes from the arena's begin; while nothing is delayed */
-    int64_t contribution; /**< entries from the begin of contributions */
+    int64_t contribution; /**< entries from the arena's begin */
 } mpki_cuda_node;
 
 /** What becomes of columns that fail: the front delays them to its parent (INNER); nothing can be
@@ -114,11 +114,18 @@ typedef struct mpki_cuda_report {
     mpki_cuda_change change[MPKI_CUDA_CHANGES];
 } mpki_cuda_report;
 
-/** The entries of A's lower triangle, as mpki_scatter has them. */
+/** The entries of A's lower triangle, as mpki_scatter has them; */
 typedef struct mpki_cuda_entry {
     int64_t src;
     int32_t row, col;
 } mpki_cuda_entry;
+
+/** and in half the bytes, where no front has more rows and columns than these, nor A as many
+ *  entries that 32 bits are too few for `src`: row | col << 16 | conjugated << 31. */
+typedef struct mpki_cuda_short_entry {
+    uint32_t src, place;
+} mpki_cuda_short_entry;
+enum { MPKI_CUDA_SHORT_ROWS = 1 << 16, MPKI_CUDA_SHORT_COLUMNS = 1 << 15 };
 
 /** A tree and its numbers on the device. */
 typedef struct mpki_cuda_tree {
@@ -126,17 +133,18 @@ typedef struct mpki_cuda_tree {
     int32_t hermitian;
     int32_t n, fronts;
     double threshold, small, shift, noise;
-    const mpki_cuda_node *node; /**< fronts */
-    const int32_t *child;       /**< numbers of fronts */
-    const int32_t *rel;         /**< local row in the parent's front */
-    const int32_t *ridx;        /**< positions; only of fronts with columns of their own */
-    const mpki_cuda_entry *scatter;
-    const void *ax;               /**< values as given */
-    const double *scale;          /**< n, by position */
-    mpki_cuda_front_state *state; /**< fronts */
-    char *arena;                  /**< panels */
-    void *contribution;           /**< of two levels */
-    mpki_cuda_flags *flags;       /**< one */
+    const mpki_cuda_node *node;     /**< fronts */
+    const int32_t *child;           /**< numbers of fronts */
+    const int32_t *rel;             /**< local row in the parent's front */
+    const int32_t *ridx;            /**< positions; only of fronts with columns of their own */
+    const mpki_cuda_entry *scatter; /**< NULL: they are short */
+    const mpki_cuda_short_entry *short_scatter; /**< or NULL */
+    const void *ax;                             /**< values as given */
+    const double *scale;                        /**< n, by position */
+    mpki_cuda_front_state *state;               /**< fronts */
+    char *arena;                                /**< panels */
+    void *contribution;                         /**< the arena, too */
+    mpki_cuda_flags *flags;                     /**< one */
     int32_t listed; /**< changes that report_to_host() lists, at most MPKI_CUDA_CHANGES */
 } mpki_cuda_tree;
 
@@ -334,6 +342,8 @@ typedef struct mpki_cuda_sweep {
     void *sent, *sent_back; /**< pivots of chains: values that their blocks send to one another */
     /** contributions to rows of parents; memory for what does not fit into shared memory */
     void *u;
+    /** 1: x and `sent_back` lie where u and `sent` do, and all is unset again before the way back */
+    int32_t again;
     void *x; /**< n x nrhs: what L^-T makes */
     /* inverses of the squares on the diagonal of chains' strips, MPKI_FRONT_STRIP^2 each. NULL:
      * there is no memory for them, and each sweep makes its own */

@@ -6,10 +6,13 @@
 #include "cut.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char STAGE[] = "factorize";
 
-/* The space of contributions, first fit: free pieces by address, and what is held until when. */
+/* The space of contributions, first fit: free pieces by address, and what is held until when.
+ * Addresses are entries from the begin of the panels, step by step: until its step begins a panel is
+ * free. */
 typedef struct piece {
     int64_t at, size;
     int32_t until; /* of what is held: a time */
@@ -19,7 +22,8 @@ typedef struct contribution_space {
     mpk_context *ctx;
     piece *open, *held;
     int32_t opens, helds;
-    int64_t end; /* the most that was ever in use */
+    int64_t *least; /* by time: where the panels of the steps after it begin */
+    int64_t end;    /* the most that was ever in use */
 } contribution_space;
 
 static int by_address(const void *a, const void *b) {
@@ -49,17 +53,46 @@ static void space_forget(contribution_space *r, int32_t now) {
     }
 }
 
-static int64_t space_take(contribution_space *r, int64_t size, int32_t until) {
-    int64_t at = r->end;
-    int32_t k = 0;
-    if (size == 0) return 0;
-    while (k < r->opens && r->open[k].size < size) k++;
-    if (k < r->opens) {
-        at = r->open[k].at;
-        r->open[k].at += size, r->open[k].size -= size;
-    } else if (r->opens > 0 && r->open[r->opens - 1].at + r->open[r->opens - 1].size == r->end) {
-        at = r->open[--r->opens].at;
+/* Take [at, at + size) of open piece k. */
+static void cut_piece(contribution_space *r, int32_t k, int64_t at, int64_t size) {
+    piece *x = &r->open[k];
+    const piece rest = {at + size, x->at + x->size - at - size, 0};
+    const bool before = at > x->at, after = rest.size > 0;
+    if (before) x->size = at - x->at;
+    if (before && after) {
+        memmove(x + 2, x + 1, (size_t)(r->opens - k - 1) * sizeof *x);
+        x[1] = rest, r->opens++;
+    } else if (after) {
+        *x = rest;
+    } else if (!before) {
+        memmove(x, x + 1, (size_t)(r->opens - k - 1) * sizeof *x);
+        r->opens--;
     }
+}
+
+static int64_t space_take(contribution_space *r, int64_t size, int32_t until) {
+    const int64_t least = r->least[until];
+    int32_t k = 0, high = r->opens;
+    if (size == 0) return 0;
+    while (k < high) { /* the first piece that ends behind `least` */
+        const int32_t middle = k + (high - k) / 2;
+        if (r->open[middle].at + r->open[middle].size > least)
+            high = middle;
+        else
+            k = middle + 1;
+    }
+#define AT(k) (r->open[k].at > least ? r->open[k].at : least)
+    while (k < r->opens && r->open[k].at + r->open[k].size - AT(k) < size) k++;
+    const int32_t last = r->opens - 1;
+    int64_t at = r->end;
+    if (k < r->opens) {
+        at = AT(k);
+        cut_piece(r, k, at, size);
+    } else if (last >= 0 && r->open[last].at + r->open[last].size == r->end && AT(last) < r->end) {
+        at = AT(last);
+        cut_piece(r, last, at, r->end - at);
+    }
+#undef AT
     if (at + size > r->end) r->end = at + size;
     r->held[r->helds++] = (piece){at, size, until};
     return at;
@@ -95,6 +128,8 @@ static int64_t place_inside(mpki_cuda_plan *plan, const mpki_cuda_task *task, co
  * of them. From the top down, since fronts above are mostly the larger ones; a contribution gets as
  * much as the largest one two levels below it needs, so that a path takes turns in two places. */
 
+enum { MPKI_WORK_LINE = 256 /* bytes: what large fronts work in begins at such an address */ };
+
 typedef struct free_piece {
     int64_t at, size;
 } free_piece;
@@ -103,6 +138,7 @@ typedef struct step_tasks {
     mpki_cuda_plan *plan;
     contribution_space *r;
     int32_t now;                     /* the time of the step's tasks */
+    int64_t entry;                   /* bytes */
     int32_t *child, *beside, *frame; /* by task: 1 + number of its first child, of the next child of
                                         its parent; tasks on the way down */
     int64_t *size, *below;           /* by task: space of its contribution; most of what is below */
@@ -175,10 +211,16 @@ static void find_trees(step_tasks *z, const mpki_cuda_step *step, const int32_t 
     }
 }
 
-/* Large fronts round by round, then tasks. */
-static void place_step(step_tasks *z, const mpki_cuda_step *step, const int32_t *parent,
+/* Large fronts round by round, with what they work in, then tasks. */
+static void place_step(step_tasks *z, mpki_cuda_step *step, const int32_t *parent,
                        const int32_t *until, const int32_t *task_at, int8_t *side) {
     mpki_cuda_plan *plan = z->plan;
+    if (step->large_last > step->large_first) {
+        space_forget(z->r, z->now - plan->round[step->large_last - 1] - 1);
+        const int64_t bytes = step->work_bytes + MPKI_WORK_LINE - z->entry;
+        const int64_t at = space_take(z->r, bytes / z->entry, z->now - 1) * z->entry;
+        step->work = (at + MPKI_WORK_LINE - 1) / MPKI_WORK_LINE * MPKI_WORK_LINE;
+    }
     for (int32_t k = step->large_first; k < step->large_last; k++) {
         mpki_cuda_node *node = &plan->node[plan->large[k]];
         if (k == step->large_first || plan->round[k] != plan->round[k - 1])
@@ -225,9 +267,17 @@ static int32_t find_rounds(mpki_cuda_plan *plan, const mpki_cuda_step *step, boo
     return rounds;
 }
 
+/* Where the panels of step l and later ones begin, in entries. */
+static int64_t panels_from(const mpki_cuda_cut *c, int32_t l) {
+    const mpki_cuda_plan *plan = c->plan;
+    const int32_t first = l < plan->steps ? plan->step[l].first : plan->fronts;
+    return (first < plan->fronts ? plan->node[first].panel : plan->panel_bytes) /
+           (int64_t)mpk_scalar_size(c->m.tree->scalar);
+}
+
 /* Rounds of steps, and when a step's tasks begin, one after the other. time [out] by front; tasks
- * [out] by step */
-static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks) {
+ * [out] by step; least [out] by time, for contribution_space */
+static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks, int64_t *least) {
     mpki_cuda_plan *plan = c->plan;
     int32_t now = 0;
     for (int32_t l = 0; l < plan->steps; l++) {
@@ -238,6 +288,7 @@ static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks) {
         for (int32_t k = step->large_first; k < step->large_last; k++)
             time[plan->large[k]] = begin + plan->round[k];
         tasks[l] = now++;
+        for (int32_t k = begin; k < now; k++) least[k] = panels_from(c, l + 1);
     }
 }
 
@@ -248,7 +299,7 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     mpki_cuda_plan *plan = c->plan;
     const int64_t tasks = (int64_t)plan->tasks + 1, fronts = (int64_t)plan->fronts + 1;
-    const int64_t pieces = 2 * ((int64_t)plan->tasks + plan->larges) + 1;
+    const int64_t pieces = 2 * ((int64_t)plan->tasks + plan->larges) + plan->steps + 1;
     int8_t *side = MPKI_ZNEW(m->ctx, STAGE, fronts, int8_t);
     int32_t *by_front = MPKI_ZNEW(m->ctx, STAGE, 4 * fronts, int32_t);
     int32_t *by_task = MPKI_ZNEW(m->ctx, STAGE, 3 * tasks, int32_t);
@@ -256,13 +307,17 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
     int64_t *sizes = MPKI_ZNEW(m->ctx, STAGE, 4 * tasks, int64_t);
     free_piece *open = MPKI_NEW(m->ctx, STAGE, tasks, free_piece);
     contribution_space r = {.ctx = m->ctx,
-                            .open = MPKI_NEW(m->ctx, STAGE, 2 * pieces, piece),
+                            .open = MPKI_NEW(m->ctx, STAGE, 2 * pieces + 2, piece),
+                            .least =
+                                MPKI_ZNEW(m->ctx, STAGE, 3 * (int64_t)plan->steps + 1, int64_t),
                             .held = MPKI_NEW(m->ctx, STAGE, pieces, piece)};
-    if (side && by_front && by_task && by_step && sizes && open && r.open && r.held) {
+    if (side && by_front && by_task && by_step && sizes && open && r.open && r.held && r.least) {
+        const int64_t panels = panels_from(c, plan->steps);
         int32_t *parent = by_front, *until = parent + fronts, *task_at = until + fronts;
         int32_t *time = task_at + fronts;
         step_tasks z = {.plan = plan,
                         .r = &r,
+                        .entry = (int64_t)mpk_scalar_size(m->tree->scalar),
                         .child = by_task,
                         .beside = by_task + tasks,
                         .frame = by_task + 2 * tasks,
@@ -271,7 +326,9 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
                         .inside = sizes + 2 * tasks,
                         .inside_at = sizes + 3 * tasks,
                         .open = open};
-        find_times(c, time, by_step);
+        find_times(c, time, by_step, r.least);
+        if (panels > 0) r.open[r.opens++] = (piece){0, panels, 0};
+        r.end = panels;
         for (int32_t s = 0; s < m->count; s++) {
             const int32_t f = c->number[s], up = m->parent[s] < 0 ? -1 : c->number[m->parent[s]];
             parent[f] = up;
@@ -285,40 +342,49 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
             z.now = by_step[l];
             place_step(&z, &plan->step[l], parent, until, task_at, side);
         }
-        plan->contribution_entries = r.end;
+        plan->contribution_entries = r.end - panels;
     }
-    void *const parts[] = {side, by_front, by_task, by_step, sizes, open, r.open, r.held};
+    void *const parts[] = {side, by_front, by_task, by_step, sizes, open, r.open, r.held, r.least};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
     return mpki_failed(m->ctx);
 }
 
 /* ---- what large fronts work in ---- */
 
+/* Bytes for a step's large fronts that are eliminated together, at most. */
+static int64_t work_of(const mpki_cuda_plan *plan, const mpki_cuda_step *step, mpk_scalar scalar) {
+    int64_t work = 0, most = 0;
+    int32_t blocks = 0;
+    for (int32_t k = step->large_first; k < step->large_last; k++) {
+        const mpki_cuda_node *node = &plan->node[plan->large[k]];
+        const int32_t its = (node->own + MPKI_FRONT_BLOCK - 1) / MPKI_FRONT_BLOCK;
+        const int64_t mine = mpki_cuda_front_work(scalar, node->own + node->rows, node->own);
+        work += mine;
+        most = mine > most ? mine : most;
+        blocks = its > blocks ? its : blocks;
+    }
+    work *= mpki_cuda_front_buffers(plan, work, blocks);
+    if (work > MPKI_CUDA_TOGETHER) work = most > MPKI_CUDA_TOGETHER ? most : MPKI_CUDA_TOGETHER;
+    return work;
+}
+
 void mpki_cuda_find_work(mpki_cuda_plan *plan, mpk_scalar scalar) {
-    plan->work_bytes = plan->twice_bytes = 0;
-    for (int twice = 0; twice < 2; twice++) {
-        int64_t all = plan->work_bytes;
-        for (int32_t l = 0; l < plan->steps; l++) {
-            const mpki_cuda_step *step = &plan->step[l];
-            int64_t work = 0, most = 0;
-            int32_t blocks = 0;
-            for (int32_t k = step->large_first; k < step->large_last; k++) {
-                const mpki_cuda_node *node = &plan->node[plan->large[k]];
-                const int32_t its = (node->own + MPKI_FRONT_BLOCK - 1) / MPKI_FRONT_BLOCK;
-                const int64_t mine =
-                    mpki_cuda_front_work(scalar, node->own + node->rows, node->own);
-                work += mine;
-                most = mine > most ? mine : most;
-                blocks = its > blocks ? its : blocks;
-            }
-            work *= mpki_cuda_front_buffers(plan, work, blocks);
-            if (work > MPKI_CUDA_TOGETHER)
-                work = most > MPKI_CUDA_TOGETHER ? most : MPKI_CUDA_TOGETHER;
-            all = work > all ? work : all;
-        }
-        plan->work_bytes = all;
-        if (twice) break;
-        plan->twice_bytes = all > plan->panel_bytes / 10 ? all : plan->panel_bytes / 10;
-        if (plan->twice_bytes > MPKI_CUDA_TOGETHER) plan->twice_bytes = MPKI_CUDA_TOGETHER;
+    int64_t all = 0;
+    plan->twice_bytes = 0;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        const int64_t work = work_of(plan, &plan->step[l], scalar);
+        all = work > all ? work : all;
+    }
+    plan->twice_bytes = all > plan->panel_bytes / 10 ? all : plan->panel_bytes / 10;
+    if (plan->twice_bytes > MPKI_CUDA_TOGETHER) plan->twice_bytes = MPKI_CUDA_TOGETHER;
+    for (int32_t l = 0; l < plan->steps; l++) {
+        mpki_cuda_step *step = &plan->step[l];
+        const int32_t count = step->large_last - step->large_first;
+        const int64_t work = work_of(plan, step, scalar);
+        step->work_bytes = work + work / 8; /* some for fronts that grow; those that are eliminated
+                                             * together never take more than this: */
+        if (step->work_bytes > MPKI_CUDA_TOGETHER && work <= MPKI_CUDA_TOGETHER)
+            step->work_bytes = MPKI_CUDA_TOGETHER;
+        step->work_bytes = count > 0 ? step->work_bytes + mpki_cuda_description_bytes(count) : 0;
     }
 }

@@ -84,7 +84,7 @@ mpk_status mpki_cuda_schedule(const mpki_cuda_cut *c, const int32_t *root, const
  *  steps, tasks and nodes are there. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c);
 
-/** The space in which large fronts are eliminated together: plan.work_bytes, twice_bytes. What is
+/** The space in which large fronts are eliminated together: plan.twice_bytes, step.work_bytes. What is
  *  there twice is a tenth of the panels at most, unless once is more. */
 void mpki_cuda_find_work(mpki_cuda_plan *plan, mpk_scalar scalar);
 

@@ -34,6 +34,8 @@ typedef struct mpki_cuda_step {
     int32_t leaves;                      /* the first so many are leaves: fronts of one column, by
                                             consecutive numbers, without children */
     int32_t large_first, large_last;     /* entries of plan.large */
+    /** bytes from the arena's begin where those are eliminated together, and how many; 0: none */
+    int64_t work, work_bytes;
 } mpki_cuda_step;
 
 /* What a front is: a supernode or the last columns of one; other columns of one, which may leave
@@ -57,10 +59,11 @@ typedef struct mpki_cuda_plan {
      *  where those were that the rounds before have added */
     int32_t *round;
     mpki_cuda_step *step;
-    int64_t panel_bytes;          /* of all panels, while nothing is delayed */
-    int64_t contribution_entries; /* of those that are held at the same time, at most */
-    int64_t work_bytes;           /* of the large fronts that are eliminated together, at most */
-    int64_t twice_bytes; /* and of those whose space is there twice: mpki_cuda_front_buffers() */
+    int64_t panel_bytes; /* of all panels, while nothing is delayed */
+    /** of contributions, and of what large fronts work in, that are held at the same time, behind all
+     *  panels: others lie where panels of later steps will be */
+    int64_t contribution_entries;
+    int64_t twice_bytes; /* of large fronts whose space is there twice: mpki_cuda_front_buffers() */
 } mpki_cuda_plan;
 
 /** whole: no front is cut. Returns MPK_OK | MPK_ERR_MEMORY. */
@@ -83,6 +86,13 @@ int64_t mpki_cuda_front_work(mpk_scalar scalar, int32_t nrows, int32_t w);
 static inline int32_t mpki_cuda_front_buffers(const mpki_cuda_plan *plan, int64_t bytes,
                                               int32_t blocks) {
     return blocks > 1 && 2 * bytes <= plan->twice_bytes ? 2 : 1;
+}
+
+/** Bytes of the description of so many large fronts, where they work: each, and five lists. */
+static inline int64_t mpki_cuda_description_bytes(int64_t count) {
+    const int64_t bytes =
+        count * (int64_t)sizeof(mpki_cuda_front) + 5 * (count + 1) * (int64_t)sizeof(int32_t);
+    return (bytes + 255) & ~(int64_t)255;
 }
 
 static inline int32_t mpki_cuda_leading(int32_t rows) {

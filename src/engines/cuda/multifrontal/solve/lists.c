@@ -226,7 +226,7 @@ static mpk_status place_all(mpk_context *ctx, const mpki_direct *f, mpki_cuda_sw
     for (int32_t k = 0; k < plan->fronts; k++) {
         const int32_t rows = plan->node[k].rows, all = f->state[k].w + rows, chain = l->chain_of[k];
         const bool inner = chain >= 0 && l->chain[chain].top != k;
-        if (chain < 0 && all > MPKI_SWEEP_SMEM_ROWS) l->rows += 2 * (int64_t)all;
+        if (chain < 0 && all > MPKI_SWEEP_SMEM_ROWS) l->rows += 2 * (int64_t)all, l->spills = true;
         l->at[k] = l->rows;
         if (l->slot[k] < 0 && !inner) l->rows += rows;
     }

@@ -22,6 +22,7 @@ typedef struct mpki_cuda_sweep_lists {
     int32_t squares;   /* strips of all chains */
     int64_t half_copy; /* entries of the copies of chains of one front */
     bool small;        /* these are few */
+    bool spills;       /* a front works in u, also on the way back */
     int32_t group;     /* fronts of tasks that are swept together, at most */
     int32_t *chain_of; /* fronts: its chain; -1: it is swept by its task */
     int32_t *front;    /* work space: fronts of a chain, */

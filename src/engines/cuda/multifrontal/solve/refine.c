@@ -379,21 +379,26 @@ static bool apart(const loop *l, int32_t nrhs, const char *b, int64_t step) {
     return first + (uintptr_t)all <= x || x + (uintptr_t)all_x <= first;
 }
 
+static char *extra(const loop *l, int32_t nrhs, int which) {
+    return mpki_cuda_refining_extra(l->f, l->s, l->z, nrhs, which);
+}
+
 /* Where all columns lie while they are refined: the caller's stay where they are, if they can. Returns
  * false: there is no memory for those that cannot. */
 static bool find_places(loop *l, int32_t nrhs, const char *b, int64_t b_step, char *x,
                         int64_t x_step) {
     const mpki_device *d = l->f->device;
     const bool x_away = d->table->is_device(d->cuda, x);
-    l->x = x_away ? x : mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_X);
+    mpki_cuda_direct_lend_anew(l->s);
+    l->z->r = extra(l, nrhs, MPKI_CUDA_EXTRA_R);
+    l->x = x_away ? x : extra(l, nrhs, MPKI_CUDA_EXTRA_X);
     l->x_step = x_away ? x_step : l->vector;
-    l->best = mpki_cuda_direct_lend(l->s, nrhs);
-    if (!l->best) l->best = mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_BEST);
-    if (!l->x || !l->best) return false;
+    l->best = extra(l, nrhs, MPKI_CUDA_EXTRA_BEST);
+    if (!l->z->r || !l->x || !l->best) return false;
     const bool stays = d->table->is_device(d->cuda, b) && apart(l, nrhs, b, b_step);
-    l->b = stays ? b : mpki_cuda_refining_extra(l->f, l->z, MPKI_CUDA_EXTRA_B);
+    l->kept_b = stays ? NULL : extra(l, nrhs, MPKI_CUDA_EXTRA_B);
+    l->b = stays ? b : l->kept_b;
     l->b_step = stays ? b_step : l->vector;
-    l->kept_b = stays ? NULL : l->z->extra[MPKI_CUDA_EXTRA_B];
     return l->b;
 }
 
@@ -453,7 +458,7 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
     const bool x_away = f->device->table->is_device(cuda, x);
     loop l = {.ctx = ctx, .f = f, .s = s, .vector = n * size};
     *told = (mpki_refined){0};
-    nrhs = mpki_cuda_refined_together(f, nrhs);
+    nrhs = mpki_cuda_refined_together(f, s, nrhs);
     l.kernels = to->refine[f->tree.scalar];
     l.z = mpki_cuda_refining_take(f, nrhs);
     if (!l.z) return MPK_OK;

@@ -32,13 +32,13 @@ mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t column
     if (z) z->few = columns <= z->columns / MPKI_CUDA_FEW ? z->few + 1 : 0;
     if (z && z->columns >= columns && z->few < MPKI_CUDA_FEW_SOLVES) return z;
     release(f, z);
-    const int64_t n = f->tree.n, size = columns * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const int64_t n = f->tree.n;
     const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
     if (!rows) return NULL;
     const int64_t blocks = (n + rows->longs) / MPKI_CUDA_REFINE_ROWS + 2;
     const int64_t sums = rows->pieces * (int64_t)MPKI_CUDA_REFINE_SUMS;
     const int64_t part[] = {2 * blocks * (columns + 1) * 8, sums * (columns + 1) * 8,
-                            (columns + 1) * (int64_t)sizeof(mpki_cuda_errors), n * size};
+                            (columns + 1) * (int64_t)sizeof(mpki_cuda_errors)};
     enum { PARTS = sizeof part / sizeof *part };
     char *at[PARTS];
     int64_t bytes = 0;
@@ -69,7 +69,6 @@ mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t column
             f->device->cuda, columns + 1, &z->a.report)))
         z->a.report = NULL;
     z->columns = columns, z->bytes = bytes;
-    z->r = at[3];
     return z;
 }
 
@@ -77,9 +76,12 @@ static int64_t bytes_of_extra(const mpki_direct *f, const mpki_cuda_refining *z)
     return z->columns * (int64_t)f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
 }
 
-char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_cuda_refining *z, int which) {
+char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_direct_solver *s, mpki_cuda_refining *z,
+                               int32_t columns, int which) {
     const int64_t bytes = bytes_of_extra(f, z);
     void **p = &z->extra[which];
+    char *lent = *p ? NULL : mpki_cuda_direct_lend(s, columns, which == MPKI_CUDA_EXTRA_BEST);
+    if (lent) return lent;
     if (*p || (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit)) return *p;
     if (mpk_failed(f->device->table->alloc(f->device->cuda, bytes, p))) *p = NULL;
     return *p;
@@ -100,11 +102,13 @@ int64_t mpki_cuda_direct_beside(const mpki_direct *f) {
            mpki_cuda_direct_rows_held(f);
 }
 
-int32_t mpki_cuda_refined_together(const mpki_direct *f, int32_t nrhs) {
+int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s,
+                                   int32_t nrhs) {
     enum { LEAST = 8, VECTORS = 2 };
     const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
     const int64_t room = mpki_cuda_direct_room(f);
-    int32_t most = MPKI_REFINE_TOGETHER;
+    int32_t most = mpki_cuda_direct_swept(s);
+    if (most > MPKI_REFINE_TOGETHER) most = MPKI_REFINE_TOGETHER;
     while (most > LEAST && most * each > room) most /= 2;
     return nrhs < most ? nrhs : most;
 }

@@ -4,28 +4,37 @@
 /** Vectors of refinement on the device, which a factor keeps from one solve to the next. */
 #include "null_vectors.h"
 
-/** Vectors that some solves need: right-hand sides where the caller's cannot stay where they are, the
- *  best x so far where sweeps have no room to lend, x where the caller's is on the host. */
-enum { MPKI_CUDA_EXTRA_B, MPKI_CUDA_EXTRA_BEST, MPKI_CUDA_EXTRA_X, MPKI_CUDA_EXTRAS };
+/** Vectors of a solve: residuals; right-hand sides where the caller's cannot stay where they are; the
+ *  best x so far; x where the caller's is on the host. */
+enum {
+    MPKI_CUDA_EXTRA_R,
+    MPKI_CUDA_EXTRA_B,
+    MPKI_CUDA_EXTRA_BEST,
+    MPKI_CUDA_EXTRA_X,
+    MPKI_CUDA_EXTRAS
+};
 
 typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
     void *memory;                  /* device: all but what is below */
     int64_t bytes;                 /* of `memory` */
     int32_t columns;               /* most right-hand sides */
-    char *r;                       /* n x columns: residuals */
-    void *extra[MPKI_CUDA_EXTRAS]; /* device, n x columns each; NULL: was never wanted */
+    char *r;                       /* n x columns: residuals, of the solve at work */
+    void *extra[MPKI_CUDA_EXTRAS]; /* device, n x columns each; NULL: there was room to borrow */
     int few;                       /* solves in a row that have asked for far fewer columns */
     mpki_cuda_nulls nulls;         /* of a singular A */
 } mpki_cuda_refining;
 
-/** Right-hand sides, of nrhs, whose vectors are worth their memory. */
-int32_t mpki_cuda_refined_together(const mpki_direct *f, int32_t nrhs);
+/** Right-hand sides, of nrhs, whose vectors are worth their memory: of those that s sweeps side by
+ *  side. */
+int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s, int32_t nrhs);
 /** Those of an earlier solve, or new ones, for so many right-hand sides. NULL: there is no memory
  *  for them or for the rows, here or there, which is no error. */
 mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t columns);
-/** Have such vectors. NULL: there is no memory for them, which is no error. */
-char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_cuda_refining *z, int which);
+/** Have such vectors for `columns` right-hand sides of a solve, where s has room to lend or in
+ *  memory that is kept. NULL: there is no memory for them, which is no error. */
+char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_direct_solver *s, mpki_cuda_refining *z,
+                               int32_t columns, int which);
 /** Device memory that is held. */
 int64_t mpki_cuda_refining_bytes(const mpki_direct *f, const mpki_cuda_refining *z);
 /** For the next solve. */

@@ -24,6 +24,14 @@ int64_t mpki_cuda_direct_rows_held(const mpki_direct *f) {
     return z ? z->bytes : 0;
 }
 
+int64_t mpki_cuda_direct_rows_bytes(const mpki_direct *f) {
+    const mpki_tree_view *a = &f->tree;
+    int64_t diagonal = 0;
+    for (int32_t j = 0; j < a->n; j++) diagonal += a->ap[j] < a->ap[j + 1] && a->ai[a->ap[j]] == j;
+    return (a->n + 1) * (int64_t)sizeof(int64_t) +
+           (2 * a->nnz - diagonal) * 2 * (int64_t)sizeof(int32_t);
+}
+
 void mpki_cuda_direct_drop_rows(mpki_direct *f) {
     release(f, atomic_exchange(&f->rows, NULL));
 }

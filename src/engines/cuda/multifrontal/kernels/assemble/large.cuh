@@ -263,12 +263,13 @@ __global__ void __launch_bounds__(256)
         int64_t low = node.scatter, high = node.scatter_end;
         while (low < high) {
             const int64_t middle = (low + high) / 2;
-            if (t.scatter[middle].col - node.shift < c0)
+            if (listed_entry(t, middle).col - node.shift < c0)
                 low = middle + 1;
             else
                 high = middle;
         }
-        for (int64_t e = low + tid; e < node.scatter_end && t.scatter[e].col - node.shift < c1;
+        for (int64_t e = low + tid;
+             e < node.scatter_end && listed_entry(t, e).col - node.shift < c1;
              e += (int)blockDim.x) {
             const entry_of_a<T> a(t, node, e);
             T &x = columns[a.col - c0][a.row < own ? a.row : a.row + delayed];

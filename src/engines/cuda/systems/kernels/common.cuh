@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_SYSTEMS_COMMON_CUH
+#define MPKI_CUDA_SYSTEMS_COMMON_CUH
+/** What all parts of the kernel for many systems share. No result depends on how many threads a
+ *  block has: an entry is one thread's, or a warp's in an order that 32 lanes always have. */
+#include "engines/cuda/module/scalar.cuh"
+#include "engines/cuda/module/shared_memory.cuh"
+#include "systems.h"
+
+namespace mpki {
+namespace systems {
+
+/** Pivots whose L D is kept until what is behind them is updated. */
+static const int PANEL = 8;
+/** Columns of a front that a solve takes at a time. */
+static const int CHUNK = 32;
+/** Largest number of threads of a block. */
+static const int MOST = 256;
+
+/** A block at work on one system, whose arrays are in its home; and its own work space. */
+template <class T> struct at_work {
+    typedef typename scalar_of<T>::real R;
+    const mpki_cuda_systems_plan *plan;
+    int t, nt;
+    bool hermitian;
+    T *ax, *l, *d, *dinv;
+    R *scale, *norm;
+    /* work space, in global memory: n entries each, w: reals; x: of all sides */
+    T *y, *r, *best, *x, *contribution;
+    R *w;
+    /* shared: L and L D of a panel, rows rows apart; D^-1 of it; a front, or NULL; sums */
+    T *panel_l, *panel_ld, *pivot, *chunk, *front;
+    int rows, front_entries;
+    R *red;
+    long long *stamp; /* NULL: none; [0]: the last time */
+};
+#ifdef __CUDACC__
+#define MARK(g, k)                                                                                 \
+    do {                                                                                           \
+        if ((g).stamp && (g).t == 0) {                                                             \
+            const long long now_ = clock64();                                                      \
+            (g).stamp[k] += now_ - (g).stamp[0];                                                   \
+            (g).stamp[0] = now_;                                                                   \
+        }                                                                                          \
+    } while (0)
+#else
+#define MARK(g, k) ((void)0)
+#endif
+
+/** conj(x) where the matrix is Hermitian. By each thread for itself; no barrier. */
+template <class T> __device__ inline T cj(bool hermitian, T x) {
+    return hermitian ? conj(x) : x;
+}
+
+/** The larger part of an entry. By each thread for itself; no barrier. */
+template <class F> __device__ inline F most_part(F x) {
+    return x < 0 ? -x : x;
+}
+template <class F> __device__ inline F most_part(cx<F> x) {
+    const F a = most_part(x.x), b = most_part(x.y);
+    return a > b ? a : b;
+}
+/** The imaginary part. By each thread for itself; no barrier. */
+template <class F> __device__ inline F imaginary(F) {
+    return 0;
+}
+template <class F> __device__ inline F imaginary(cx<F> x) {
+    return x.y;
+}
+/** Is x finite? By each thread for itself; no barrier. */
+template <class F> __device__ inline bool is_finite(F x) {
+    return x - x == 0;
+}
+template <class F> __device__ inline bool is_finite(cx<F> x) {
+    return is_finite(x.x) && is_finite(x.y);
+}
+
+/** Where row i of column j of a front of r rows is, less i. By each thread for itself; no
+ *  barrier. */
+__device__ inline int column(int r, int j) {
+    return j * (r - 1) - j * (j - 1) / 2;
+}
+
+struct largest_of {
+    template <class V> __device__ V operator()(V a, V b) const { return a < b ? b : a; }
+};
+struct least_of {
+    template <class V> __device__ V operator()(V a, V b) const { return b < a ? b : a; }
+};
+
+/** The largest (least) x of the block, to all threads; no x is NaN. By all threads; barriers. */
+template <class T, class V, class OP> __device__ V over_block(const at_work<T> &g, V x, OP op) {
+    for (int o = 16; o; o /= 2) x = op(x, shfl_xor(x, o));
+    if (g.nt == 32) return x;
+    __syncthreads();
+    V *red = (V *)g.red;
+    if (g.t % 32 == 0) red[g.t / 32] = x;
+    __syncthreads();
+    x = red[0];
+    for (int w = 1; w < g.nt / 32; ++w) x = op(x, red[w]);
+    __syncthreads();
+    return x;
+}
+
+/** Does it hold for all threads? By all threads; barriers. */
+template <class T> __device__ bool for_all(const at_work<T> &g, bool x) {
+    if (g.nt == 32) return __all_sync(~0u, x) != 0;
+    return !__syncthreads_or(!x);
+}
+
+/** Rows of A are done by four lanes each: row i and entry k = begin + lane, begin + lane + 4, ... of
+ *  it. i is n where there is none, and then begin = end. */
+struct row_lanes {
+    int i, begin, end;
+    bool first; /* the lane that tells */
+};
+/** The row of this thread's lanes, in the pass whose first row of the warp is `base`. By each thread
+ *  for itself; no barrier. */
+__device__ inline row_lanes row_of(const mpki_cuda_systems_plan &p, int t, int base) {
+    const int i = base + t % 32 / 4, lane = t % 4;
+    if (i >= p.n) return {p.n, 0, 0, false};
+    return {i, p.ptr[i] + lane, p.ptr[i + 1], lane == 0};
+}
+
+/** A caller's column of a system: entry i at p[i step]. */
+template <class T> struct strand {
+    T *p;
+    int64_t step;
+    __device__ T &operator[](int64_t i) const { return p[i * step]; }
+};
+
+/** Column j of system `slot`. By each thread for itself; no barrier. */
+template <class T>
+__device__ strand<T> strand_of(const mpki_cuda_systems_array &a, int64_t slot, int j) {
+    if (a.layout == 1) return {((T *const *)a.data)[slot] + j * a.ld, 1};
+    if (a.layout == 0) return {(T *)a.data + slot * a.stride + j * a.ld, 1};
+    return {(T *)a.data + slot / a.width * a.stride + slot % a.width + j * a.ld * a.width, a.width};
+}
+
+/* ---- arithmetic that no compiler may join ---- */
+
+__device__ inline float times(float a, float b) {
+    return __fmul_rn(a, b);
+}
+__device__ inline double times(double a, double b) {
+    return __dmul_rn(a, b);
+}
+__device__ inline float plus(float a, float b) {
+    return __fadd_rn(a, b);
+}
+__device__ inline double plus(double a, double b) {
+    return __dadd_rn(a, b);
+}
+__device__ inline float fused(float a, float b, float c) {
+    return __fmaf_rn(a, b, c);
+}
+__device__ inline double fused(double a, double b, double c) {
+    return __fma_rn(a, b, c);
+}
+
+/** sum + low += a b. By each thread for itself; no barrier. */
+template <class R> __device__ inline void add_product(R a, R b, R &sum, R &low) {
+    const R p = times(a, b), e = fused(a, b, -p);
+    const R s = plus(sum, p), u = plus(s, -sum);
+    low = plus(low, plus(plus(sum, -plus(s, -u)), plus(p, -u)));
+    low = plus(low, e);
+    sum = s;
+}
+/** The sum of what four lanes have, to each of them. By all lanes of a warp; shuffles. */
+template <class R> __device__ inline void join_sums(R &sum, R &low) {
+    for (int o = 1; o < 4; o *= 2) {
+        const R other = shfl_xor(sum, o), rest = shfl_xor(low, o);
+        const R s = plus(sum, other), u = plus(s, -sum);
+        low = plus(plus(low, rest), plus(plus(sum, -plus(s, -u)), plus(other, -u)));
+        sum = s;
+    }
+}
+template <class R> __device__ inline void join_sums(cx<R> &sum, cx<R> &low) {
+    join_sums(sum.x, low.x);
+    join_sums(sum.y, low.y);
+}
+
+/** sum + low -= a x. By each thread for itself; no barrier. */
+template <class R> __device__ inline void take_product(R a, R x, R &sum, R &low) {
+    add_product(-a, x, sum, low);
+}
+template <class R> __device__ inline void take_product(cx<R> a, cx<R> x, cx<R> &sum, cx<R> &low) {
+    add_product(-a.x, x.x, sum.x, low.x);
+    add_product(a.y, x.y, sum.x, low.x);
+    add_product(-a.x, x.y, sum.y, low.y);
+    add_product(-a.y, x.x, sum.y, low.y);
+}
+
+} // namespace systems
+} // namespace mpki
+
+#endif

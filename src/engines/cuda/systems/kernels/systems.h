@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef MPKI_CUDA_SYSTEMS_H
+#define MPKI_CUDA_SYSTEMS_H
+/** What host code and kernels for many systems of one pattern agree on: plain C. A block of threads
+ *  does one system after the other: values, scaling, L D L^T, solutions, errors.
+ *
+ *  An entry of a front of r rows, row i of column j, i >= j, is number i + j (r - 1) - j (j - 1) / 2
+ *  of it: columns of L follow each other, then comes what it contributes, laid out alike. */
+#include "engines/cuda/module/api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a system has in its home, in entries from there on; scales and norms are reals. */
+typedef struct mpki_cuda_systems_home {
+    int64_t values, l, d, dinv, scale, norm; /* bytes from its beginning */
+    int64_t bytes;
+} mpki_cuda_systems_home;
+
+/** An entry of A on its way into its front, scaled by i and j. */
+typedef struct mpki_cuda_systems_entry {
+    int32_t from, to; /* of the values; of the front: ~to: conjugated */
+    int32_t i, j;
+} mpki_cuda_systems_entry;
+
+/** A contribution that a front takes: entry e is added at entry place[to + e] of the front. */
+typedef struct mpki_cuda_systems_child {
+    int64_t c, to; /* where it lies in the work space */
+    int64_t count;
+} mpki_cuda_systems_child;
+
+typedef struct mpki_cuda_systems_front {
+    int32_t first, w, r; /* position of its first column, columns, rows */
+    int32_t entry, entries;
+    int32_t child, children;
+    int32_t row;  /* its rows below, in the list of rows */
+    int64_t l, c; /* where its L and its contribution begin, in entries */
+} mpki_cuda_systems_front;
+
+/** How all systems are done; lists lie on the device. */
+typedef struct mpki_cuda_systems_plan {
+    int32_t n, nsuper, max_front, hermitian;
+    int32_t nnz, given; /* stored values; values that the caller has */
+    const mpki_cuda_systems_front *front;
+    const mpki_cuda_systems_entry *entry;
+    const mpki_cuda_systems_child *child;
+    const int32_t *place;    /* of contributions */
+    const int32_t *rows;     /* positions */
+    const int32_t *perm;     /* n */
+    const signed char *pair; /* n, by position: 1, 2: first, second of a 2x2 pivot; 0: 1x1 */
+    const double *matched;   /* n, or NULL */
+    /* A in both triangles by rows: ~from: conjugated */
+    const int32_t *ptr, *col, *from; /* n + 1; ptr[n] each */
+    /* stored value k is the sum of the caller's `gather[gather_ptr[k] ..]`, of which those from
+     * gather_mirror[k] on came from the other triangle; NULL: it is the caller's k-th */
+    const int32_t *gather_ptr, *gather_mirror, *gather;
+    double symmetry_noise; /* of both sums, where there are two: rounding, in parts of the larger */
+    const int32_t *diagonal; /* n: stored value of a diagonal entry, or -1 */
+    int64_t contributions;   /* entries of the work space that they take */
+    mpki_cuda_systems_home home;
+} mpki_cuda_systems_plan;
+
+/** A column of system `slot` begins at p + slot stride (strided), pointers[slot], or
+ *  p + slot / width stride + slot % width, entries `width` apart. */
+typedef struct mpki_cuda_systems_array {
+    void *data;
+    int64_t stride, ld;
+    int32_t width, layout; /* mpk_batch_layout */
+} mpki_cuda_systems_array;
+
+/** One of the systems at work. */
+typedef struct mpki_cuda_systems_item {
+    int64_t slot;
+    void *home;
+} mpki_cuda_systems_item;
+
+/** What became of it. */
+enum {
+    MPKI_FOUND_GOOD = 1,      /* its pivots passed */
+    MPKI_FOUND_INPUT = 2,     /* a value is not finite */
+    MPKI_FOUND_DIFFER = 4,    /* its triangles differ, or a Hermitian diagonal is not real */
+    MPKI_FOUND_B = 8,         /* b is not finite */
+    MPKI_FOUND_UNSOLVED = 16, /* the solution was not accurate, or in doubt: x was not written */
+    MPKI_FOUND_SOLVED = 32
+};
+typedef struct mpki_cuda_systems_found {
+    int32_t flags, positive, negative, two_by_two, steps, reserved;
+    double growth, min_pivot, norm_inf; /* of a factorization */
+    double omega, normwise;             /* of a refined solve */
+    double logdet[3];
+    double stamp[12];
+} mpki_cuda_systems_found;
+
+typedef struct mpki_cuda_systems_job {
+    mpki_cuda_systems_plan plan;
+    int32_t count;
+    int32_t factor, solve; /* what is to be done */
+    int32_t bare;
+    int32_t certify; /* instead of both: x := A^-1 (-A b) in twice the precision, no more */
+    int32_t nrhs;
+    const mpki_cuda_systems_item *item;
+    mpki_cuda_systems_array ax, b, x;
+    double bound, small, noise;    /* rules of pivots */
+    double accuracy, large_growth; /* of solutions */
+    int32_t refine;                /* steps at most */
+    void *work;                    /* blocks x block_bytes */
+    int64_t block_bytes;
+    mpki_cuda_systems_found *found; /* count */
+    int32_t blocks, threads;
+    int32_t shared; /* bytes: of dynamic shared memory */
+    int32_t stamps;
+} mpki_cuda_systems_job;
+
+/** How a block is made for a plan and a number of systems. */
+typedef struct mpki_cuda_systems_shape {
+    int32_t blocks, threads, shared;
+    int64_t block_bytes; /* of work space, for one block */
+} mpki_cuda_systems_shape;
+
+typedef struct mpki_cuda_systems_table {
+    /** The shape for `count` systems and nrhs right-hand sides; MPK_ERR_UNSUPPORTED: fronts are too
+     *  large for any. */
+    int (*shape)(mpki_cuda *cuda, mpk_scalar scalar, const mpki_cuda_systems_plan *plan,
+                 int64_t count, int32_t nrhs, mpki_cuda_systems_shape *shape);
+    /** Queues one launch. */
+    int (*run)(mpki_cuda *cuda, mpk_scalar scalar, const mpki_cuda_systems_job *job);
+    /** Bytes between host and device, behind what was queued; all of it, until it is done. */
+    int (*copy)(mpki_cuda *cuda, void *to, const void *from, int64_t bytes, int to_device);
+    int (*wait)(mpki_cuda *cuda);
+} mpki_cuda_systems_table;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kernel for many systems of one pattern, for one kind of entries. */
+#include "front.cuh"
+#include "measure.cuh"
+#include "solve.cuh"
+#include "table.cuh"
+
+using namespace mpki;
+using namespace mpki::systems;
+
+/** Entries of a panel's rows: tiles read behind the last one. */
+static __host__ __device__ int panel_rows(int max_front) {
+    return max_front + 4;
+}
+/** Bytes of shared memory beside a front. */
+static int64_t shared_least(int max_front) {
+    return (int64_t)sizeof(T) * (2 * PANEL * panel_rows(max_front) + 2 * PANEL + CHUNK) +
+           48 * (int64_t)sizeof(double);
+}
+
+/** Factorize: values, scaling, pivots, and what came of them. By all threads; barriers. */
+static __device__ bool factorize(const at_work<T> &g, const mpki_cuda_systems_job &job,
+                                 int64_t slot, mpki_cuda_systems_found *found) {
+    const int flags = take_values(g, strand_of<T>(job.ax, slot, 0));
+    MARK(g, 1);
+    R norm_inf = 0;
+    double logdet[3] = {0, 0, 0};
+    tally<R> t = {0, (R)INFINITY, 0, 0, 0, 0, true, job.small};
+    bool good = flags == 0;
+    if (good) {
+        good = find_scale(g, &norm_inf);
+        MARK(g, 2);
+        factor(g, t);
+        const R largest = over_block(g, t.largest, largest_of());
+        good = for_all(g, t.passed) && good;
+        if (g.t < 32) log_determinant(g, logdet);
+        const double growth = t.most > 1 ? (double)t.most : 1;
+        if (g.t == 0) {
+            const bool passed = good && (double)largest <= job.bound &&
+                                (double)t.least > job.noise * growth && is_finite(t.most);
+            g.red[0] = passed ? (R)1 : (R)0;
+        }
+        __syncthreads();
+        good = g.red[0] != 0;
+        __syncthreads();
+    }
+    if (g.t == 0) {
+        found->flags = flags | (good ? MPKI_FOUND_GOOD : 0);
+        found->positive = t.positive, found->negative = t.negative;
+        found->two_by_two = t.pairs;
+        found->growth = (double)t.most, found->min_pivot = (double)t.least;
+        found->norm_inf = (double)norm_inf;
+        for (int k = 0; k < 3; ++k) found->logdet[k] = logdet[k];
+    }
+    return good;
+}
+
+/** Steps of refinement of a column, as mpki_refine() takes them. By all threads; barriers. */
+static __device__ quality<R> refine(const at_work<T> &g, const mpki_cuda_systems_job &job,
+                                    strand<T> b, T *x, int *steps) {
+    quality<R> q = measure(g, x, b);
+    bool on = q.known && !((double)q.omega <= job.accuracy) && job.refine > 0;
+    *steps = 0;
+    for (int step = 0; on; ++step) {
+        solve(g, g.r);
+        for (int i = g.t; i < g.plan->n; i += g.nt) {
+            g.best[i] = x[i];
+            x[i] = x[i] + g.r[i];
+        }
+        const quality<R> now = measure(g, x, b);
+        const bool back = !now.known || !(now.omega < q.omega);
+        on = !back && (double)now.omega <= 0.5 * (double)q.omega &&
+             !((double)now.omega <= job.accuracy) && step + 1 < job.refine;
+        *steps = step + 1;
+        if (!back) {
+            q = now;
+            continue;
+        }
+        for (int i = g.t; i < g.plan->n; i += g.nt) x[i] = g.best[i];
+        __syncthreads();
+    }
+    return q;
+}
+
+/** Columns of a system. By all threads; barriers. */
+static __device__ void solve_all(const at_work<T> &g, const mpki_cuda_systems_job &job,
+                                 int64_t slot, mpki_cuda_systems_found *found) {
+    const int n = g.plan->n;
+    double omega = 0, normwise = 0;
+    bool finite = true, doubt = false;
+    int steps = 0, flags = 0;
+    for (int j = 0; j < job.nrhs; ++j) {
+        const strand<T> b = strand_of<T>(job.b, slot, j);
+        T *x = g.x + (int64_t)j * n;
+        for (int i = g.t; i < n; i += g.nt) {
+            x[i] = b[i];
+            finite = finite && is_finite(x[i]);
+        }
+    }
+    finite = for_all(g, finite);
+    if (!finite) flags = MPKI_FOUND_B;
+    for (int j = 0; finite && j < job.nrhs; ++j) {
+        T *x = g.x + (int64_t)j * n;
+        solve(g, x);
+        if (job.bare) continue;
+        int some = 0;
+        const quality<R> q = refine(g, job, strand_of<T>(job.b, slot, j), x, &some);
+        doubt = doubt || !q.known || !((double)q.omega <= job.accuracy) ||
+                (double)q.growth >= job.large_growth;
+        steps = some > steps ? some : steps;
+        omega = (double)q.omega > omega ? (double)q.omega : omega;
+        normwise = (double)q.normwise > normwise ? (double)q.normwise : normwise;
+    }
+    if (finite) {
+        bool whole = true;
+        for (int64_t i = g.t; i < (int64_t)n * job.nrhs; i += g.nt)
+            whole = whole && is_finite(g.x[i]);
+        doubt = !for_all(g, whole) || doubt;
+        flags = doubt ? MPKI_FOUND_UNSOLVED : MPKI_FOUND_SOLVED;
+    }
+    for (int j = 0; flags == MPKI_FOUND_SOLVED && j < job.nrhs; ++j) {
+        const strand<T> to = strand_of<T>(job.x, slot, j);
+        for (int i = g.t; i < n; i += g.nt) to[i] = g.x[(int64_t)j * n + i];
+    }
+    if (g.t == 0) {
+        found->flags |= flags;
+        found->steps = steps;
+        found->omega = omega, found->normwise = normwise;
+    }
+    __syncthreads();
+}
+
+/** Column 0 of x := A^-1 (-A b). By all threads; barriers. */
+static __device__ void contract(const at_work<T> &g, const mpki_cuda_systems_job &job,
+                                int64_t slot) {
+    const strand<T> z = strand_of<T>(job.b, slot, 0), to = strand_of<T>(job.x, slot, 0);
+    for (int i = g.t; i < g.plan->n; i += g.nt) g.x[i] = z[i];
+    __syncthreads();
+    residual(g, g.x, g.r, [](int) { return make<T>(0); });
+    solve(g, g.r);
+    for (int i = g.t; i < g.plan->n; i += g.nt) to[i] = g.r[i];
+    __syncthreads();
+}
+
+/** A block takes systems blockIdx.x, + gridDim.x, ... of the list. */
+static __global__ void __launch_bounds__(MOST, 2)
+    systems_kernel(const __grid_constant__ mpki_cuda_systems_job job) {
+    MPKI_SMEM;
+    const mpki_cuda_systems_plan &p = job.plan;
+    const int64_t n = p.n;
+    at_work<T> g;
+    g.plan = &p;
+    g.t = (int)threadIdx.x, g.nt = (int)blockDim.x;
+    g.hermitian = p.hermitian != 0;
+    g.rows = panel_rows(p.max_front);
+    g.red = (R *)smem;
+    g.pivot = (T *)(smem + 48 * sizeof(double));
+    g.stamp = job.stamps ? (long long *)(smem + 32 * sizeof(double)) : NULL;
+    g.chunk = g.pivot + 2 * PANEL;
+    g.panel_l = g.chunk + CHUNK;
+    g.panel_ld = g.panel_l + PANEL * g.rows;
+    g.front = g.panel_ld + PANEL * g.rows;
+    g.front_entries = (int)((smem + job.shared - (char *)g.front) / (int64_t)sizeof(T));
+    g.y = (T *)((char *)job.work + blockIdx.x * job.block_bytes);
+    g.r = g.y + n, g.best = g.r + n, g.x = g.best + n;
+    g.contribution = g.x + n * (job.nrhs > 1 ? job.nrhs : 1);
+    g.w = (R *)(g.contribution + p.contributions);
+    for (int k = (int)blockIdx.x; k < job.count; k += (int)gridDim.x) {
+        const mpki_cuda_systems_item item = job.item[k];
+        char *home = (char *)item.home;
+        g.ax = (T *)(home + p.home.values), g.l = (T *)(home + p.home.l);
+        g.d = (T *)(home + p.home.d), g.dinv = (T *)(home + p.home.dinv);
+        g.scale = (R *)(home + p.home.scale), g.norm = (R *)(home + p.home.norm);
+        mpki_cuda_systems_found *found = job.found + k;
+#ifdef __CUDACC__
+        if (g.stamp && g.t == 0) {
+            for (int q = 1; q < 12; ++q) g.stamp[q] = 0;
+            g.stamp[0] = clock64();
+        }
+#endif
+        if (job.certify) {
+            contract(g, job, item.slot);
+            continue;
+        }
+        if (!job.factor && g.t == 0) found->flags = 0;
+        const bool good = !job.factor || factorize(g, job, item.slot, found);
+        if (good && job.solve) solve_all(g, job, item.slot, found);
+        __syncthreads();
+        MARK(g, 11);
+        if (g.stamp && g.t == 0)
+            for (int q = 0; q < 12; ++q) found->stamp[q] = (double)g.stamp[q];
+    }
+}
+
+static int64_t block_bytes(const mpki_cuda_systems_plan *p, int32_t nrhs) {
+    const int64_t bytes =
+        ((3 + (nrhs > 1 ? nrhs : 1)) * (int64_t)p->n + p->contributions) * (int64_t)sizeof(T) +
+        (int64_t)p->n * (int64_t)sizeof(R);
+    return (bytes + 255) & ~(int64_t)255;
+}
+
+/** Blocks of that shape that a multiprocessor holds. */
+static mpk_status blocks_of(mpki_cuda *cuda, int threads, int shared, int *blocks) {
+#ifdef __CUDACC__
+    MPKI_TRY(cudaFuncSetAttribute(systems_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  shared > 48 << 10 ? shared : 48 << 10));
+    MPKI_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, systems_kernel, threads,
+                                                           (size_t)shared));
+#else
+    (void)cuda, (void)threads, (void)shared;
+    *blocks = 1;
+#endif
+    return MPK_OK;
+}
+
+static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count, int32_t nrhs,
+                 mpki_cuda_systems_shape *out) {
+    const int sms = cuda->sms > 0 ? cuda->sms : 3;
+    const int64_t most = (cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10) - 1024;
+    const int64_t least = shared_least(p->max_front);
+    const int64_t whole = (int64_t)p->max_front * (p->max_front + 1) / 2 * (int64_t)sizeof(T);
+    if (least > most)
+        return refuse(cuda, MPK_ERR_UNSUPPORTED,
+                      "fronts of %d rows are too large for many systems on a GPU", p->max_front);
+    /* more threads for larger fronts, and for so few systems that the device has room for them */
+    int threads = p->max_front <= MPKI_SYSTEMS_WARP_ROWS     ? 32
+                  : p->max_front <= MPKI_SYSTEMS_MIDDLE_ROWS ? 128
+                                                             : 256;
+    if (threads == 32 && count <= (int64_t)sms * MPKI_SYSTEMS_FEW) threads = 64;
+    const char *told = getenv("METAPACK_SYSTEMS_THREADS");
+    if (told && atoi(told) >= 32 && atoi(told) <= MOST) threads = atoi(told) / 32 * 32;
+    int64_t front = (int64_t)MPKI_SYSTEMS_FRONT_BYTES * threads / 32;
+    const char *bytes = getenv("METAPACK_SYSTEMS_FRONT");
+    if (bytes) front = atoll(bytes);
+    if (front > whole) front = whole;
+    if (front > most - least) front = most - least;
+    int blocks = 0;
+    out->threads = threads;
+    out->shared = (int32_t)((least + front + 15) & ~(int64_t)15);
+    MPKI_PASS(blocks_of(cuda, threads, out->shared, &blocks));
+    if (blocks < 1) return refuse(cuda, MPK_ERR_UNSUPPORTED, "no block of threads fits");
+    const int64_t all = (int64_t)blocks * sms;
+    out->blocks = (int32_t)(count < all ? count : all);
+    out->block_bytes = block_bytes(p, nrhs);
+    return MPK_OK;
+}
+
+static int run(mpki_cuda *cuda, const mpki_cuda_systems_job *job) {
+    int blocks;
+    MPKI_PASS(blocks_of(cuda, job->threads, job->shared, &blocks));
+    MPKI_LAUNCH(systems_kernel, job->blocks, job->threads, (size_t)job->shared, cuda->sparse, *job);
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
+extern const mpki_cuda_systems_kind FN(cuda_systems);
+const mpki_cuda_systems_kind FN(cuda_systems) = {shape, run};
