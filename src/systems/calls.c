@@ -93,11 +93,6 @@ static void begin_solve(mpki_systems_job *job, const uint8_t *mask) {
     }
 }
 
-void mpki_slot_give_up(mpki_slot *slot) {
-    mpki_single_drop(slot);
-    slot->status = MPK_ERR_ARGUMENT;
-}
-
 /* A call that failed half way: nobody knows whose factors are which. */
 static void give_up(mpki_systems_job *job) {
     for (int64_t b = 0; b < job->s->count; b++) {
