@@ -4,8 +4,8 @@
 /** Many sparse systems of one pattern, or of a few: one analysis, values of their own, and an outcome
  *  for each.
  *  A system that is singular, or has a NaN, does not affect its neighbours, and each has the bits
- *  that it has alone. On the processor or a GPU; matrices that are not symmetric by LU, one after
- *  another in each thread. What to expect:
+ *  that it has alone. On the processor or a GPU; matrices that are not symmetric by LU, on the
+ *  processor, one after another in each thread. What to expect:
  *  docs/guide/systems.md. Many small dense matrices: metapack/batch.h. Example:
  *  examples/systems.c. */
 #include <metapack/batch.h>
@@ -112,8 +112,8 @@ MPK_API mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *systems, in
  *  these values and a factorization.
  *  slot [in] a system with factors; of tier template: nothing is changed
  *  Returns MPK_OK
- *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns or on a device, or
- *            there is no such template (the text says why) | MPK_ERR_MEMORY: nothing was changed */
+ *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns or on a
+ *            device, or there is no such template (the text says why) | MPK_ERR_MEMORY: nothing was changed */
 MPK_API mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *systems, int64_t slot);
 
 /** Factorize. Systems whose pivots fail the test of the template are done by the single engine, in

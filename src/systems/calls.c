@@ -93,11 +93,6 @@ static void begin_solve(mpki_systems_job *job, const uint8_t *mask) {
     }
 }
 
-void mpki_slot_give_up(mpki_slot *slot) {
-    mpki_single_drop(slot);
-    slot->status = MPK_ERR_ARGUMENT;
-}
-
 /* A call that failed half way: nobody knows whose factors are which. */
 static void give_up(mpki_systems_job *job) {
     for (int64_t b = 0; b < job->s->count; b++) {
@@ -176,7 +171,7 @@ mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t cou
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
 
-mpk_status mpki_systems_call(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
+mpk_status mpki_systems_verb(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
                              const mpk_systems_results *results) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
@@ -206,7 +201,7 @@ static mpk_status missing(mpk_context *ctx, const char *name) {
 static mpk_status factorize(mpk_context *ctx, mpk_systems *s, const mpk_batch_array *ax, bool fresh,
                             const uint8_t *mask, const mpk_systems_results *results) {
     mpki_systems_job job = {.s = s, .ax = ax, .fresh = fresh};
-    return ax ? mpki_systems_call(ctx, &job, mask, results) : missing(ctx, "ax");
+    return ax ? mpki_systems_verb(ctx, &job, mask, results) : missing(ctx, "ax");
 }
 
 mpk_status mpk_systems_factorize(mpk_context *ctx, mpk_systems *s, const mpk_batch_array *ax,
@@ -224,7 +219,7 @@ mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *s, const mpk_b
 static mpk_status solve(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
                         const mpk_systems_results *results) {
     if (!job->b || !job->x) return missing(ctx, job->b ? "x" : "b");
-    return mpki_systems_call(ctx, job, mask, results);
+    return mpki_systems_verb(ctx, job, mask, results);
 }
 
 mpk_status mpk_systems_solve(mpk_context *ctx, mpk_systems *s, int32_t nrhs,

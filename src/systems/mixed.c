@@ -179,7 +179,7 @@ static mpk_status run_part(mixed_job *job, mpk_context *ctx, int64_t p) {
     if (r.omega) r.omega += at;
     if (r.normwise) r.normwise += at;
     if (r.logdet) r.logdet += 3 * at;
-    return mpki_systems_call(ctx, &own, job->mask ? job->mask + at : NULL, &r);
+    return mpki_systems_verb(ctx, &own, job->mask ? job->mask + at : NULL, &r);
 }
 
 /* Columns of the caller's in the order of the parts. */

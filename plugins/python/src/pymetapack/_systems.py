@@ -61,6 +61,7 @@ class _Systems:
     _systems: Any
     _progress: Optional[Progress]
     _certify: bool
+    _link: Link
     _quiet = False  # a status is enough, no warnings
 
     def _begin(self) -> None:
@@ -82,7 +83,7 @@ class _Systems:
         if mask is None:
             return ffi.NULL
         if lies_there(mask):
-            mask = Link(self._ctx).fetch(maker_of(mask), mask, "the mask")
+            mask = self._link.fetch(maker_of(mask), mask, "the mask")
         given = np.asarray(mask)
         if given.dtype != bool or given.shape != (self.count,):
             raise ValueError(f"mask must be a bool array of shape ({self.count},)")
@@ -167,8 +168,8 @@ class SystemsFactor(_Systems):
         self._lower, self._progress, self._certify = lower, progress, bool(certify)
         self._general, self._quiet = bool(general), quiet
         listed = self._listed(values)
-        there = take_there(A, self._link, lower, hermitian, None, self._general) if lies_there(A) else None
-        own = getattr(A, "dtype", np.float64) if there is None else there.dtype
+        m = take_there(A, self._link, lower, hermitian, None, self._general) if lies_there(A) else None
+        own = getattr(A, "dtype", np.float64) if m is None else m.dtype
         dtype = None if listed is None else np.result_type(own, *[m.dtype for m in listed])
         if listed is None and lies_there(values):
             dtype = np.result_type(own, self._lend(values, "the values").dtype)
@@ -176,12 +177,11 @@ class SystemsFactor(_Systems):
             values = host_array(values, "the values")
             dtype = np.result_type(own, values.dtype)
         work = working_dtype(dtype, "the values")
-        if there is None:
-            self._m = take(A, lower, hermitian, work, self._general)
-        elif there.dtype == work:
-            self._m = there
-        else:
-            self._m = take_there(A, self._link, lower, hermitian, work, self._general)
+        if m is None:
+            m = take(A, lower, hermitian, work, self._general)
+        elif m.dtype != work:
+            m = take_there(A, self._link, lower, hermitian, work, self._general)
+        self._m = m
         self._order: Optional[Array] = None  # of a general matrix by rows: its values by columns
         if general and sp.issparse(A) and A.format == "csr":
             at = sp.csr_matrix((np.arange(A.nnz), A.indices, A.indptr), A.shape).tocsc()
@@ -247,8 +247,7 @@ class SystemsFactor(_Systems):
         m = self._m
         if listed is None and lies_there(values):
             shape = self._lend(values, "the values").shape
-            plain = not m.conjugate and self._order is None
-            lent = self._by_rows(values, "the values") if plain else None
+            lent = None if m.conjugate or self._order is not None else self._by_rows(values, "the values")
             if lent is not None and len(shape) == 2 and shape[1] == len(m.indices):
                 return lent
             values = self._link.fetch(maker_of(values), values, "the values")
@@ -383,6 +382,7 @@ class MixedFactor(_Systems):
         self.n = np.array([m.n for m in self._m])
         self.count, self.dtype, self.hermitian = len(A), self._m[0].dtype, self._m[0].hermitian
         self._ctx = Context()
+        self._link = Link(self._ctx, None)
         self._options = Options(self._ctx, {"method": "ldlt", **options})
         problems = []
         self._systems = self._ctx.own("systems")

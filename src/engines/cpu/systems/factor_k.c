@@ -124,8 +124,8 @@ INLINE void pivot2(const front *f, int32_t k, entry a, entry b, entry c, tally *
 
 /* Row i, x, of columns g0 .. g0+nb-1, up to date but for these: its entries under the first `upto`
  * pivots become L, and L D goes to the panel; those before `last` are updated by them. */
-INLINE_FAST void finish_row(const front *f, int32_t g0, const int nb, const int upto, const int last,
-                       int64_t i, entry *x, vec *stress) {
+INLINE_FAST void finish_row(const front *f, int32_t g0, const int nb, const int upto,
+                            const int last, int64_t i, entry *x, vec *stress) {
     const int64_t rows = f->r - f->p0;
     R *panel = of_panel(f, i) + (int64_t)(g0 - f->p0) * rows * EL;
 #pragma GCC unroll 4
@@ -170,7 +170,7 @@ INLINE_FAST void finish_row(const front *f, int32_t g0, const int nb, const int 
 
 /* Rows i .. i+mr-1 of columns g0 .. g0+nb-1, against the panel's pivots before g0. */
 INLINE_FAST void load_rows(const front *f, int32_t g0, const int mr, const int nb, int64_t i,
-                      entry x[TILE_ROWS][TILE_COLS]) {
+                           entry x[TILE_ROWS][TILE_COLS]) {
 #pragma GCC unroll 4
     for (int b = 0; b < nb; b++)
 #pragma GCC unroll 4
@@ -180,7 +180,7 @@ INLINE_FAST void load_rows(const front *f, int32_t g0, const int mr, const int n
 }
 
 INLINE_FAST void rows_of_group(const front *f, int32_t g0, const int mr, const int nb, int64_t i,
-                          vec *stress) {
+                               vec *stress) {
     entry x[TILE_ROWS][TILE_COLS];
     load_rows(f, g0, mr, nb, i, x);
 #pragma GCC unroll 4
@@ -246,8 +246,8 @@ static void eliminate_group(const front *f, int32_t g0, int32_t g1, tally *t) {
 
 /* Rows i .. and columns j .. of a trapezoid whose column j is at `to`, less j entries, and the next
  * one `step` entries after it, and so on by one less. below: j <= i for all of them. */
-INLINE_FAST void update_tile(const front *f, const int mr, const int nr, const bool below, int64_t i,
-                        int64_t j, R *to, int64_t step) {
+INLINE_FAST void update_tile(const front *f, const int mr, const int nr, const bool below,
+                             int64_t i, int64_t j, R *to, int64_t step) {
     entry x[TILE_ROWS][TILE_COLS];
     R *from = to;
 #pragma GCC unroll 4
