@@ -147,7 +147,8 @@ mpk_status mpki_systems_check_count(mpk_context *ctx, int64_t count);
 /** A verb: job->ax (factorize), job->b and x (solve), or both. */
 mpk_status mpki_systems_verb(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
                              const mpk_systems_results *results);
-/** Is this array one of `count` columns, in host memory or the engine's (NULL: host)? rows, columns: of each; columns < 0: ld is not read */
+/** Is this array one of `count` columns, in host memory or the engine's (NULL: host)? rows, columns:
+ *  of each; columns < 0: ld is not read */
 mpk_status mpki_systems_check_array(mpk_context *ctx, const mpki_systems_engine *engine,
                                     mpk_scalar scalar, int64_t count, const char *name,
                                     const mpk_batch_array *x, int64_t rows, int64_t columns);
