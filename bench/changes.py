@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What changes cost beside a whole refactorization: bench/results/changes.md.
 
-    PYTHONPATH=build/check/release/python bench/changes.py MATRICES [--most-nnz N] [--seconds S]
+    PYTHONPATH=build/check/release/python bench/changes.py MATRICES [--least-nnz N] [--most-nnz N]
+        [--seconds S]
 
 For each symmetric matrix under MATRICES (.mtx.xz): milliseconds of CPU of refactor, of refactor_entries
 with 1, 10 and 100 values changed at random, and with one value of the deepest front; the share of the
@@ -93,6 +94,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("matrices", type=Path)
     parser.add_argument("--most-nnz", type=int, default=400_000)
+    parser.add_argument("--least-nnz", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=100)
     given = parser.parse_args()
     print("| matrix | n | refactor ms | 1 value | share | 10 | share | 100 | share | lowest front | share | "
@@ -107,7 +109,7 @@ def main():
             break
         try:
             A = lower(path)
-            if A.nnz > given.most_nnz or A.shape[0] != A.shape[1] or A.dtype.kind == "c":
+            if not given.least_nnz <= A.nnz <= given.most_nnz or A.shape[0] != A.shape[1] or A.dtype.kind == "c":
                 continue
             F = mp.ldl(A, lower=True, updates=True, threads=1, singular="ignore")
             rng = np.random.default_rng(1)

@@ -181,10 +181,12 @@ function(metapack_cuda_module)
     endif()
     get_filename_component(libraries ${METAPACK_CUBLAS} DIRECTORY)
     set(module ${CMAKE_CURRENT_BINARY_DIR}/libmetapack_cuda.so)
-    # where nvcc's libraries lie is written into the module, so that the loader finds cuBLAS
+    # where nvcc's libraries lie is written into the module, so that the loader finds cuBLAS; and where NVIDIA's wheels put it,
+    # seen from pymetapack/lib (tools/wheel-cuda)
+    string(JOIN ":" places ${libraries} "\$ORIGIN/../../nvidia/cu13/lib" "\$ORIGIN/../../nvidia/cublas/lib")
     add_custom_command(OUTPUT ${module} DEPENDS ${objects}
         COMMAND ${METAPACK_NVCC} -shared -arch=sm_${least} -o ${module} ${objects} -L${libraries}
-                -Xlinker=-rpath,${libraries} -lcublas
+                -Xlinker=-rpath,${places} -lcublas
         COMMENT "libmetapack_cuda.so" VERBATIM)
     add_custom_target(metapack_cuda ALL DEPENDS ${module})
     install(FILES ${module} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)

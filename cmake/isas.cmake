@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Which instruction sets the kernels (*_k.c) are compiled for; the processor is asked at run time which of them it takes.
-#   METAPACK_ISAS   ALL (default), or a list of generic, avx2, avx512 and NATIVE: the widest that this processor has
-# MPKI_ISA_NAMES [out]: the list; MPKI_ISAS [out]: the same for C, a bit each.
-set(METAPACK_ISAS ALL CACHE STRING "instruction sets of the kernels: ALL, or of generic;avx2;avx512;NATIVE")
+#   METAPACK_ISAS   ALL (default), or a list of generic; avx2, avx512 (x86-64); neon, sve256 (64-bit Arm); and NATIVE: the
+#                   widest that this processor has
+# MPKI_ISA_NAMES [out]: the list; MPKI_ISAS [out]: the same for C, a bit each; MPKI_ISA_FLAGS_<name> [out]: the compiler's.
+set(METAPACK_ISAS ALL CACHE STRING "instruction sets of the kernels: ALL, or of generic;avx2;avx512 or generic;neon;sve256, NATIVE")
 set(known generic)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(APPEND known avx2 avx512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    list(APPEND known neon sve256)
 endif()
+set(MPKI_ISA_FLAGS_generic)
+set(MPKI_ISA_FLAGS_avx2 -mavx2 -mfma)
+set(MPKI_ISA_FLAGS_avx512 -mavx512f -mavx512vl -mavx512dq -mavx512bw -mfma -mprefer-vector-width=512)
+# beside what the compiler takes by itself
+set(MPKI_ISA_FLAGS_neon -DMPKI_NEON -ffp-contract=fast)
+set(MPKI_ISA_FLAGS_sve256 -DMPKI_SVE -ffp-contract=fast -march=armv8.2-a+sve -msve-vector-bits=256)
 set(MPKI_ISA_NAMES ${METAPACK_ISAS})
 if(METAPACK_ISAS STREQUAL "ALL")
     set(MPKI_ISA_NAMES ${known})
@@ -22,7 +31,7 @@ elseif(NATIVE IN_LIST MPKI_ISA_NAMES)
 endif()
 set(MPKI_ISAS 0)
 set(bit 1)
-foreach(isa generic avx2 avx512)
+foreach(isa ${known})
     if(isa IN_LIST MPKI_ISA_NAMES)
         math(EXPR MPKI_ISAS "${MPKI_ISAS} + ${bit}")
     endif()

@@ -3,7 +3,8 @@
 # are compiled, by whoever has the language. Nothing here asks for one; tests/plugins/languages/run tests each where it is.
 file(GLOB MPKI_CPP_HEADERS CONFIGURE_DEPENDS plugins/cpp/metapack/*.hpp)
 install(FILES ${MPKI_CPP_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/metapack COMPONENT dev)
-install(DIRECTORY plugins/fortran plugins/julia plugins/octave plugins/piqp plugins/r plugins/scs DESTINATION ${CMAKE_INSTALL_DATADIR}/metapack COMPONENT dev)
+install(DIRECTORY plugins/clarabel plugins/fortran plugins/julia plugins/kkt plugins/octave plugins/osqp plugins/piqp
+    plugins/qoco plugins/r plugins/scs DESTINATION ${CMAKE_INSTALL_DATADIR}/metapack COMPONENT dev)
 install(DIRECTORY plugins/cpp/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/metapack/cpp COMPONENT dev)
 
 if(NOT METAPACK_TESTS OR METAPACK_SANITIZE OR METAPACK_FUZZ)

@@ -37,7 +37,8 @@ typedef struct mpk_bordered_info {
 /** Begin with no changes.
  *  fac      [in]  borrowed: must outlive *out, and stay as it is; a direct factor in A's precision
  *                 without zero pivots, wherever it lies
- *  capacity [in]  1 to 32768: rows added and removed at the same time, at most
+ *  capacity [in]  1 to 32768: rows added and removed at the same time, at most. Twice its square of
+ *                 entries is taken at once
  *  options  [in]  those that a solve reads: refine, accuracy, threads
  *  out      [out] created; *out must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY

@@ -35,7 +35,7 @@ typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
  *  ctx       [out] created; *ctx must be NULL before
  *  Returns MPK_OK | MPK_ERR_MEMORY
  *          | MPK_ERR_ARGUMENT: ctx is NULL or *ctx is not, the allocator lacks a function, or
- *            METAPACK_CPU in the environment is none of generic, avx2, avx512
+ *            METAPACK_CPU in the environment is none of generic, avx2, avx512 (Arm: neon, sve256)
  *          | MPK_ERR_UNSUPPORTED: METAPACK_CPU asks for more than the processor or this build has.
  *          mpk_last_error(NULL, ...) has the text where METAPACK_CPU is the reason.
  *  Threads: contexts share nothing; each serves one calling thread at a time. A calling thread

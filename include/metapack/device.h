@@ -43,8 +43,8 @@ MPK_API mpk_status mpk_device_free(mpk_context *ctx, int number, void **ptr);
 
 /** Copy between host memory and the memory of GPU `number`: columns of `width` bytes, to_pitch and
  *  from_pitch bytes from one to the next. Which of the two lies on the GPU is found out. Begins
- *  when all work that was queued on the GPU, in whatever stream, is done, and returns when the
- *  bytes are there. For host languages that have pointers to device memory, and nothing of CUDA.
+ *  when all work that was queued on the GPU, in whatever stream, is done (mpk_device_set_stream: in
+ *  that one), and returns when the bytes are there. For host languages that have pointers to device memory, and nothing of CUDA.
  *  ctx [inout] opens the GPU as mpk_device_info_get() does
  *  Returns MPK_OK | MPK_ERR_ARGUMENT: both or none of them lie on the GPU, or a size is negative |
  *          MPK_ERR_DEVICE */
@@ -55,8 +55,8 @@ MPK_API mpk_status mpk_device_copy(mpk_context *ctx, int number, void *to, int64
 /** Order the calls of a context with GPU `number` in a stream of the caller's. What such a call reads in
  *  the memory of the GPU it reads when all is done that was queued in this stream before the call, and
  *  it returns when its results are there, so that what is queued afterwards finds them. No other stream
- *  is waited for. Without this a call waits until the whole GPU is at rest. Not while a call on the
- *  context runs.
+ *  is waited for; but a context that has solved with the factor of another one waits for all. Without
+ *  this a call waits until the whole GPU is at rest. Not while a call on the context runs.
  *  ctx    [inout] opens the GPU as mpk_device_info_get() does; should it open another one, none is set
  *  stream [in]  a cudaStream_t of that GPU, which lives until another one is set; NULL: the default
  *               stream. A stream that is being captured into a graph is refused by the calls

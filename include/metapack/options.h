@@ -430,9 +430,10 @@ typedef struct mpk_options {
      *  off. */
     mpk_switch isai_frames;
     /** Keep what the next values need so that only the fronts that they touch are computed. on:
-     *  the contributions of all fronts stay, about as much again as the factor; the info says
-     *  how much. mpk_refactorize and mpk_refactorize_entries then give the bits of a whole
-     *  factorization. On the processor; a GPU computes everything. Default off. */
+     *  the contributions of all fronts stay, mostly as much again as the factor, at worst ten
+     *  times that; the info says how much. mpk_refactorize and mpk_refactorize_entries then
+     *  give the bits of a whole factorization. On the processor; a GPU computes everything.
+     *  Default off. */
     mpk_switch updates;
     /* options: end */
     int64_t reserved[11]; /**< 0: for options to come; metapack.h, Structs */

@@ -42,7 +42,7 @@ typedef struct mpk_run {
     int32_t nrhs;
     mpk_status status;     /**< of the run as a whole */
     const char *message;   /**< of the failure, or NULL; borrowed */
-    const char *backend;   /**< "cpu-avx512", "cpu-avx2", "cpu-generic", "cuda: NVIDIA H200" */
+    const char *backend;   /**< "cpu-avx512", "cpu-neon", "cpu-generic", "cuda: NVIDIA H200" */
     double peak_bytes;     /**< of the context */
     const double *history; /**< relative residual after each iteration of a Krylov method, or NULL;
                                 borrowed */

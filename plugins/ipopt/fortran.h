@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_IPOPT_FORTRAN_H
 #define MPKI_IPOPT_FORTRAN_H
-/** The older of Ipopt's calling interfaces: ma27 (4 functions), ma57 (5) and mc19 (1), as Fortran
+/** The older of Ipopt's calling interfaces: ma27 (4 functions), ma57 (6) and mc19 (1), as Fortran
  *  calls them: every argument by reference, a trailing underscore, default integers of 32 bits. The
- *  declarations are our own, from the calls that Ipopt 3.11 and 3.14 make; what is behind them is
+ *  declarations are our own, from the calls that Ipopt 3.11 and 3.14 and HiOp make; what is behind them is
  *  METAPACK alone. It is neither HSL nor endorsed by anybody who makes HSL.
  *
  *  Matrices are triplets: nz entries (irn, jcn) of either triangle, 1-based, in any order; those of
@@ -79,6 +79,14 @@ IP_EXPORT void ma57bd_(const int *n, const int *ne, const double *a, double *fac
 IP_EXPORT void ma57cd_(const int *job, const int *n, const double *fact, const int *lfact,
                        int *ifact, const int *lifact, const int *nrhs, double *rhs, const int *lrhs,
                        double *work, const int *lwork, int *iwork, const int *icntl, int *info);
+/** rhs[n] stays, x[n] becomes the solution and resid[n] its residual, NaN where there is none. job 0,
+ *  and 1 if ICNTL(9) is at most 1, begin with a solve, all others with the x that is there; then
+ *  ICNTL(9) steps of refinement with the triplets, 1 at least, fewer where these gain nothing.
+ *  work[n]. HiOp calls it, Ipopt does not. */
+IP_EXPORT void ma57dd_(const int *job, const int *n, const int *ne, const double *a, const int *irn,
+                       const int *jcn, const double *fact, const int *lfact, int *ifact,
+                       const int *lifact, const double *rhs, double *x, double *resid, double *work,
+                       int *iwork, const int *icntl, const double *cntl, int *info, double *rinfo);
 /** ic <= 0: fact to newfac, else ifact to newifc. */
 IP_EXPORT void ma57ed_(const int *n, const int *ic, int *keep, const double *fact, const int *lfact,
                        double *newfac, const int *lnew, const int *ifact, const int *lifact,

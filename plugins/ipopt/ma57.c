@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The five functions that Ipopt's option linear_solver = ma57 calls. */
+/* The five functions that Ipopt's option linear_solver = ma57 calls, and the one that HiOp calls beside. */
 #include "arrays.h"
 #include "flags.h"
 #include "fortran.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ICNTL = 20, CNTL = 5, INFO = 40, RINFO = 20 };
@@ -140,6 +142,70 @@ void ma57cd_(const int *job, const int *n, const double *fact, const int *lfact,
     say(info, MA57_OTHER, 0);
     for (int j = 0; j < *nrhs; j++)
         for (int i = 0; i < *n; i++) rhs[(int64_t)j * *lrhs + i] = NAN;
+}
+
+/* r = b - A x, and the componentwise backward error max |r| / (|A| |x| + |b|); work[n]. */
+static double residual(int n, int ne, const double *a, const int *irn, const int *jcn,
+                       const double *b, const double *x, double *r, double *work) {
+    double worst = 0;
+    for (int i = 0; i < n; i++) {
+        r[i] = b[i];
+        work[i] = fabs(b[i]);
+    }
+    for (int k = 0; k < ne; k++) {
+        const int i = irn[k] - 1, j = jcn[k] - 1;
+        if (i < 0 || i >= n || j < 0 || j >= n) continue;
+        r[i] -= a[k] * x[j];
+        work[i] += fabs(a[k] * x[j]);
+        if (i == j) continue;
+        r[j] -= a[k] * x[i];
+        work[j] += fabs(a[k] * x[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        const double share = r[i] == 0 ? 0 : fabs(r[i]) / work[i];
+        if (!(share <= worst)) worst = share; /* NaN, too */
+    }
+    return worst;
+}
+
+void ma57dd_(const int *job, const int *n, const int *ne, const double *a, const int *irn,
+             const int *jcn, const double *fact, const int *lfact, int *ifact, const int *lifact,
+             const double *rhs, double *x, double *resid, double *work, int *iwork,
+             const int *icntl, const double *cntl, int *info, double *rinfo) {
+    (void)iwork, (void)cntl, (void)rinfo;
+    const int rows = *n, steps = icntl[8] > 1 ? icntl[8] : 1;
+    const size_t bytes = rows > 0 ? (size_t)rows * sizeof *x : 0;
+    say(info, 0, 0);
+    if (rows < 1)
+        say(info, MA57_N, rows);
+    else if (*ne < 0)
+        say(info, MA57_NE, *ne);
+    if (info[0]) return;
+    double *before = malloc(bytes);
+    mpk_status status = before ? MPK_OK : MPK_ERR_MEMORY;
+    if (!mpk_failed(status) && (*job <= 0 || (*job == 1 && steps == 1))) {
+        memcpy(x, rhs, bytes);
+        status = ip_array_solve(ifact, *lifact, rows, fact, *lfact, 0, 1, x, rows);
+    }
+    double last = 0;
+    if (!mpk_failed(status)) last = residual(rows, *ne, a, irn, jcn, rhs, x, resid, work);
+    for (int step = 0; !mpk_failed(status) && step < steps && last > 4 * DBL_EPSILON; step++) {
+        memcpy(before, x, bytes);
+        status = ip_array_solve(ifact, *lifact, rows, fact, *lfact, 0, 1, resid, rows);
+        if (mpk_failed(status)) break;
+        for (int i = 0; i < rows; i++) x[i] += resid[i];
+        const double now = residual(rows, *ne, a, irn, jcn, rhs, x, resid, work);
+        if (!(now < last)) { /* it was no step */
+            memcpy(x, before, bytes);
+            residual(rows, *ne, a, irn, jcn, rhs, x, resid, work);
+            break;
+        }
+        last = now;
+    }
+    free(before);
+    if (!mpk_failed(status)) return;
+    say(info, MA57_OTHER, 0);
+    for (int i = 0; i < rows; i++) x[i] = resid[i] = NAN;
 }
 
 void ma57ed_(const int *n, const int *ic, int *keep, const double *fact, const int *lfact,

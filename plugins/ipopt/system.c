@@ -4,6 +4,7 @@
 #include "system.h"
 
 #include "handles.h"
+#include "report.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -24,12 +25,16 @@ struct ip_pattern {
     pthread_mutex_t mutex; /* guards what follows */
     mpk_context *ctx;
     mpk_analysis *an;
+    double analysis_s; /* of analyses that no factorization has told yet */
+    int number;        /* in the report, 0: none */
+    double *last;      /* the values before, for the report */
 };
 
 struct ip_factor {
     ip_pattern *pattern;
     mpk_context *ctx;
     mpk_factor *fac;
+    int event; /* in the report, 0: none */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -79,6 +84,8 @@ static bool well_formed(int n, const int *ptr, const int *row, int base) {
 
 static void destroy(ip_pattern *p) {
     mpk_allocator from = p->allocator;
+    if (p->number) ip_report_write();
+    free(p->last);
     mpk_analysis_destroy(&p->an);
     mpk_context_destroy(&p->ctx);
     give(&from, p->ptr, (int64_t)p->n + 1, sizeof *p->ptr);
@@ -115,6 +122,7 @@ mpk_status ip_pattern_create(const mpk_allocator *allocator, int n, const int *p
     }
     memcpy(p->ptr, ptr, ((size_t)n + 1) * sizeof *ptr);
     if (p->nnz) memcpy(p->row, row, (size_t)p->nnz * sizeof *row);
+    p->number = ip_report_pattern(n, p->nnz);
     *out = p;
     return MPK_OK;
 }
@@ -210,7 +218,9 @@ static mpk_status analyse(ip_pattern *p, const double *val) {
     if (mpk_failed(status)) return status;
     options.method = MPK_METHOD_LDLT;
     if (p->ordering != MPK_ORDERING_AUTO) options.ordering = p->ordering;
+    const double begin = p->number ? ip_report_clock() : 0;
     status = mpk_analyse(p->ctx, problem, &options, &an);
+    if (p->number) p->analysis_s += ip_report_clock() - begin;
     if (!mpk_failed(status)) {
         mpk_analysis_destroy(&p->an);
         p->an = an;
@@ -274,6 +284,47 @@ static double zero_tolerance(double small) {
     return small > noise ? small : noise;
 }
 
+/* The diagonal beside the one of the matrix before, if all else is as it was: what Ipopt adds to make
+ * the inertia right, and takes from it to make the Jacobian's rows independent. Under the mutex. */
+static void compare(ip_pattern *p, const double *val, double *shift) {
+    const size_t bytes = (size_t)p->nnz * sizeof *val;
+    bool same = p->last && p->nnz > 0;
+    for (int j = 0; same && j < p->n; j++)
+        for (int k = p->ptr[j] - p->base; same && k < p->ptr[j + 1] - p->base; k++) {
+            const double more = val[k] - p->last[k];
+            if (p->row[k] - p->base != j)
+                same = more == 0;
+            else if (more > shift[0])
+                shift[0] = more;
+            else if (-more > shift[1])
+                shift[1] = -more;
+        }
+    if (!same) shift[0] = shift[1] = 0;
+    if (!p->last) p->last = malloc(bytes ? bytes : 1);
+    if (p->last) memcpy(p->last, val, bytes);
+}
+
+/* The factorization for the report. */
+static void tell(ip_factor *f, const double *val, double u, mpk_status status, double seconds) {
+    ip_pattern *p = f->pattern;
+    ip_event event = {.pattern = p->number, .time_s = seconds, .u = u, .status = status};
+    lock(p);
+    event.analysis_s = p->analysis_s;
+    p->analysis_s = 0;
+    compare(p, val, event.shift);
+    pthread_mutex_unlock(&p->mutex);
+    if (f->fac) {
+        mpk_factor_info info;
+        mpk_factor_info_get(f->fac, &info);
+        event.positive = info.inertia.positive;
+        event.negative = info.inertia.negative;
+        event.zero = info.inertia.zero;
+        event.nnz = info.nnz;
+        event.delayed = info.rejected;
+    }
+    f->event = ip_report_factorization(&event);
+}
+
 mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *request,
                         ip_factor **handle) {
     mpk_status status = MPK_OK;
@@ -296,9 +347,11 @@ mpk_status ip_factorize(ip_pattern *p, const double *val, const ip_request *requ
     options.static_shift = request->static_shift > 0 ? request->static_shift : 0;
     options.pivot_threshold = threshold(request->u);
     options.zero_tolerance = zero_tolerance(request->small);
+    const double begin = p->number ? ip_report_clock() : 0;
     status = mpk_factorize(f->ctx, p->an, val, &options, &f->fac);
     if (mpk_failed(status))
         mpk_factor_destroy(&f->fac); /* old values must not pass for the new ones */
+    if (p->number) tell(f, val, request->u, status, ip_report_clock() - begin);
     return status;
 }
 
@@ -321,8 +374,10 @@ void ip_factor_scale(ip_factor *f, double *scale) {
 
 mpk_status ip_solve(ip_factor *f, int job, int nrhs, double *x, int ldx) {
     static const mpk_part part[] = {MPK_PART_ALL, MPK_PART_L, MPK_PART_D, MPK_PART_LT, MPK_PART_D};
+    const double begin = f->event ? ip_report_clock() : 0;
     mpk_status status = mpk_solve_part(f->ctx, f->fac, part[job], nrhs, x, ldx);
     if (!mpk_failed(status) && job == 4)
         status = mpk_solve_part(f->ctx, f->fac, MPK_PART_LT, nrhs, x, ldx);
+    if (f->event) ip_report_solve(f->event, nrhs, ip_report_clock() - begin);
     return status;
 }

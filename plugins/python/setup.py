@@ -29,8 +29,27 @@ import library as built  # noqa: E402
 SYSTEM = ("linux-vdso.", "libc.", "libm.", "libpthread.", "libdl.", "librt.", "libz.", "ld-linux")
 
 
+def carried_of(library: Path, root: Path) -> list:
+    """The same of a library for another machine, whose root (METAPACK_SYSROOT) has the others; its wheel's
+    platform is METAPACK_PLATFORM."""
+    found, todo = [], [library]
+    while todo:
+        command = ["patchelf", "--print-needed", str(todo.pop())]
+        for name in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split():
+            if name.startswith(SYSTEM) or name in (path.name for path in found):
+                continue
+            path = next((path for path in sorted(root.glob(f"**/lib/*/{name}"))), None)
+            if not path:
+                raise SystemExit(f"{library} needs {name}, which is not in {root}")
+            found.append(path)
+            todo.append(path)
+    return found
+
+
 def carried(library: Path) -> list:
     """Paths of what the library links to and must bring, by the dynamic linker's own account."""
+    if "METAPACK_SYSROOT" in os.environ:
+        return carried_of(library, Path(os.environ["METAPACK_SYSROOT"]))
     lines = subprocess.run(["ldd", str(library)], check=True, capture_output=True, text=True).stdout
     found = []
     for line in lines.splitlines():
@@ -106,7 +125,7 @@ class Wheel(bdist_wheel):
         self.root_is_pure = False
 
     def get_tag(self) -> tuple:
-        return ("py3", "none", super().get_tag()[2])
+        return ("py3", "none", os.environ.get("METAPACK_PLATFORM") or super().get_tag()[2])
 
 
 class Binary(Distribution):

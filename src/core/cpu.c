@@ -7,29 +7,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORD(word) #word,
+const char *const mpki_cpu_words[MPKI_LEVEL_COUNT] = {MPKI_LEVELS(WORD)};
+
+#if defined(__aarch64__)
+#define W1 "neon"
+#define W2 "sve256"
+#define NAME1 "NEON"
+#define NAME2 "SVE of 256 bits"
+#else
+#define W1 "avx2"
+#define W2 "avx512"
+#define NAME1 "AVX2"
+#define NAME2 "AVX-512"
+#endif
+
 mpk_status mpki_cpu_choose(const char *wish, int widest, int built, int *level, const char **text) {
-    static const char *const words[] = {"generic", "avx2", "avx512"};
     /* static, for callers without a context: [level asked for][widest of the processor] */
     static const char *const too_wide[3][2] = {
         {"", ""},
-        {"METAPACK_CPU = avx2: this processor has no AVX2; it can do: generic", ""},
-        {"METAPACK_CPU = avx512: this processor has no AVX-512; it can do: generic",
-         "METAPACK_CPU = avx512: this processor has no AVX-512; it can do: generic | avx2"}};
+        {"METAPACK_CPU = " W1 ": this processor has no " NAME1 "; it can do: generic", ""},
+        {"METAPACK_CPU = " W2 ": this processor has no " NAME2 "; it can do: generic",
+         "METAPACK_CPU = " W2 ": this processor has no " NAME2 "; it can do: generic | " W1}};
     static const char *const not_built[] = {
         "METAPACK_CPU = generic: this library was built without it (METAPACK_ISAS)",
-        "METAPACK_CPU = avx2: this library was built without it (METAPACK_ISAS)",
-        "METAPACK_CPU = avx512: this library was built without it (METAPACK_ISAS)"};
+        "METAPACK_CPU = " W1 ": this library was built without it (METAPACK_ISAS)",
+        "METAPACK_CPU = " W2 ": this library was built without it (METAPACK_ISAS)"};
     int asked = -1, least = 0, most = -1; /* the least that was built; the most that can be used */
     while (!(built >> least & 1)) least++;
     for (int k = 0; k <= widest; k++)
         if (built >> k & 1) most = k;
-    for (int k = 0; wish && k < 3; k++)
-        if (!strcmp(wish, words[k])) asked = k;
+    for (int k = 0; wish && k < MPKI_LEVEL_COUNT; k++)
+        if (!strcmp(wish, mpki_cpu_words[k])) asked = k;
     mpk_status status = MPK_OK;
     const char *wrong = "";
     if (wish && *wish && asked < 0) {
         status = MPK_ERR_ARGUMENT;
-        wrong = "METAPACK_CPU in the environment: expected generic | avx2 | avx512";
+        wrong = "METAPACK_CPU in the environment: expected generic | " W1 " | " W2;
     } else if (asked > widest) {
         status = MPK_ERR_UNSUPPORTED;
         wrong = too_wide[asked][widest];

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CORE_CPU_H
 #define MPKI_CORE_CPU_H
-/** Which vector instructions may be used: 0 none beyond the compiler's own, 1 AVX2, 2 AVX-512. */
+/** Which vector instructions may be used, by level: 0 none beyond the compiler's own, then wider
+ *  ones: AVX2 and AVX-512, or on 64-bit Arm NEON and SVE of 256 bits. */
 #include <metapack/status.h>
+
+/** X(word) for each level, the narrowest first: what METAPACK_CPU and METAPACK_ISAS call them. */
+#if defined(__aarch64__)
+#define MPKI_LEVELS(X) X(generic) X(neon) X(sve256)
+#else
+#define MPKI_LEVELS(X) X(generic) X(avx2) X(avx512)
+#endif
+enum { MPKI_LEVEL_COUNT = 3 };
+
+/** The words. */
+extern const char *const mpki_cpu_words[MPKI_LEVEL_COUNT];
 
 /** The widest that this processor has and the system saves. */
 int mpki_cpu_widest(void);

@@ -309,10 +309,9 @@ static const mpk_option table[] = {
      "products take longer unless blocks are full. Not with isai_pattern blocks."},
     {WORDS(updates, on_names, MPK_OFF), "", AUTO | LDLT, 0, 0,
      "keep what the next values need so that only the fronts that they touch are computed",
-     "on: the contributions of all fronts stay, about as much again as the factor; the info says "
-     "how "
-     "much. mpk_refactorize and mpk_refactorize_entries then give the bits of a whole "
-     "factorization. On the processor; a GPU computes everything."},
+     "on: the contributions of all fronts stay, mostly as much again as the factor, at worst ten "
+     "times that; the info says how much. mpk_refactorize and mpk_refactorize_entries then give "
+     "the bits of a whole factorization. On the processor; a GPU computes everything."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 64, "mpk_job.asked has a bit for each");

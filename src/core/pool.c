@@ -6,6 +6,7 @@
 #include "pool.h"
 
 #include "lock.h"
+#include "relax.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,12 +68,6 @@ struct mpki_pool {
     member *member; /* threads */
 };
 
-static inline void relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
-
 bool mpki_pool_is_lost(const mpki_pool *pool) {
     return pool->forks != mpki_forks();
 }
@@ -119,7 +114,7 @@ static void wait_for_call(mpki_pool *pool, member *m) {
     mpki_lock_give(&pool->lock);
     while (!atomic_load_explicit(&m->called, memory_order_acquire)) {
         for (int k = 0; k < SPINS && !atomic_load_explicit(&m->called, memory_order_relaxed); k++)
-            relax();
+            mpki_relax();
         if (mpki_now_s() - begin > SPIN_S) break;
     }
     mpki_lock_take(&pool->lock);
@@ -395,10 +390,10 @@ double mpki_pool_wake_s(mpki_pool *pool) {
     for (double start = mpki_now_s(); count < TIMES && mpki_now_s() - start < ALL; count++) {
         _Atomic bool answered = false;
         const double rest = mpki_now_s();
-        while (mpki_now_s() - rest < 1.5 * SPIN_S) relax(); /* all sleep now */
+        while (mpki_now_s() - rest < 1.5 * SPIN_S) mpki_relax(); /* all sleep now */
         const double begin = mpki_now_s();
         mpki_pool_push(pool, 0, answer, &answered, 0);
-        while (!atomic_load(&answered) && mpki_now_s() - begin < MOST) relax();
+        while (!atomic_load(&answered) && mpki_now_s() - begin < MOST) mpki_relax();
         took[count] = mpki_now_s() - begin;
         mpki_pool_run(pool);
     }

@@ -115,7 +115,7 @@ struct mpk_factor {
         void *values;        /* NULL: not kept */
         bool lower;          /* in the order of the stored pattern */
     } given;
-    mpki_direct *direct;     /* forms direct and general: the engine's */
+    mpki_direct *direct; /* forms direct and general: the engine's */
     /* form direct: its numbers are those of S A S in single precision, A being in double
      * (narrow.h); n ones, the engine's scaling then; factorizations that begin in double, since
      * one in single did not do */

@@ -82,7 +82,9 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
     const void *ax = from->ax == base->values->ax ? NULL : from->ax;
     if (mpk_failed(leave_values(fac, options, ax, from->take, &left)) || left)
         return mpki_failed(ctx);
-    if (mpki_is_there(ctx, fac->engine, ax)) {
+    const bool there = mpki_is_there(ctx, fac->engine, ax);
+    const bool in_place = there && (from->take == mpki_given_copy || !base->layout->place);
+    if (there && !in_place) {
         const int64_t bytes = base->layout->given * (int64_t)mpk_scalar_size(base->scalar);
         ax = lent = mpki_fetch(ctx, fac->engine, STAGE, ax, bytes, bytes, 1);
         if (!lent) return mpki_failed(ctx);
@@ -91,7 +93,12 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
                              : mpki_values_share(ctx, STAGE, base->scalar,
                                                  from->values ? from->values : base->values);
     mpk_status status = values ? MPK_OK : mpki_failed(ctx);
-    if (values && ax)
+    if (values && in_place) { /* in the stored order: no copy between */
+        const int64_t bytes = base->nnz * (int64_t)mpk_scalar_size(base->scalar);
+        status = fac->engine->copy(ctx, values->ax, bytes, ax, bytes, bytes, 1, false);
+        ax = values->ax;
+    }
+    if (!mpk_failed(status) && ax)
         status = from->take(ctx, STAGE, base->layout, base->scalar, base->symmetry, ax, values->ax,
                             &values->skew);
     mpki_release(ctx, lent);

@@ -11,6 +11,7 @@ void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work) {
     mpki_release(ctx, work->x);
     mpki_release(ctx, work->w);
     mpki_release(ctx, work->sums);
+    mpki_release(ctx, work->each);
 }
 
 mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work) {
@@ -45,4 +46,24 @@ mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int thr
 void mpki_apply_inverse(mpki_solve_work *work, void *x) {
     const int32_t n = work->system.a.n;
     mpki_apply(&work->m, MPK_PART_ALL, 1, x, n, x, n);
+}
+
+mpk_status mpki_refine_share(mpk_context *ctx, mpki_solve_work *work, int threads, int32_t count) {
+    enum { WORTH = 1 << 14 }; /* entries and rows: a tenth of a millisecond for each solution */
+    const mpk_problem_view *a = &work->system.a;
+    threads = mpki_context_threads(ctx, threads);
+    if (threads > count) threads = count;
+    if (threads < 2 || a->nnz + a->n < WORTH) return MPK_OK;
+    work->each =
+        MPKI_NEW(ctx, STAGE, threads * MPKI_RESIDUAL_WORK(a->scalar) * (int64_t)a->n, double);
+    if (work->each) work->threads = threads;
+    return mpki_failed(ctx);
+}
+
+void mpki_refine_each(mpki_solve_work *work, int32_t count, mpki_task_fn fn, void *arg) {
+    mpki_pool *pool =
+        work->threads > 1 && count > 1 ? mpki_context_pool(work->m.ctx, work->threads, 1) : NULL;
+    const int team = mpki_pool_set_team(pool, work->threads);
+    mpki_pool_for(pool, 0, count, fn, arg);
+    mpki_pool_set_team(pool, team);
 }

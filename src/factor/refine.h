@@ -4,6 +4,7 @@
 /** Refinement of one right-hand side (Skeel 1980), with the backward error that it reaches. */
 #include "apply.h"
 #include "deflate.h"
+#include "../core/pool.h"
 #include <metapack/solve.h>
 
 /** Work space of a solve, shared by all its right-hand sides. */
@@ -18,6 +19,10 @@ typedef struct mpki_solve_work {
     double correction;   /* of that solution: as in mpk_solve_info */
     /* of a singular A: the kernel, made when it is needed; else NULL */
     mpki_basis *kernel;
+    /* who judge several solutions, each with so many sums of his own; threads < 2: this one, with
+     * those above */
+    int threads;
+    double *each;
 } mpki_solve_work;
 
 /** Right-hand sides that are refined together, at most. */
@@ -32,6 +37,17 @@ typedef struct mpki_refine_column {
     double unrefined, correction; /* [out] as in mpk_solve_info */
     int step, most;               /* steps taken, and that may be */
 } mpki_refine_column;
+
+/** fn(worker, item) for each of `count` solutions, by all of work->threads. */
+void mpki_refine_each(mpki_solve_work *work, int32_t count, mpki_task_fn fn, void *arg);
+/** Work space for that many, if it pays for the system's size. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_refine_share(mpk_context *ctx, mpki_solve_work *work, int threads, int32_t count);
+/** The sums of a worker. */
+static inline double *mpki_refine_sums(const mpki_solve_work *work, int worker) {
+    return work->threads < 2 ? work->sums
+                             : work->each + (int64_t)worker * work->system.a.n *
+                                                MPKI_RESIDUAL_WORK(work->system.a.scalar);
+}
 
 /** How a refinement with a factor in single precision went: its steps x := x + d by ||S^-1 d|| over
  *  ||S^-1 x||, which no scaling of A's rows hides. */

@@ -39,6 +39,7 @@ static double compare(int32_t n, const double *scale, int exponent, const T *d, 
 typedef struct together {
     mpki_solve_work *work;
     mpki_refine_column *column;
+    mpki_quality kept[MPKI_REFINED_TOGETHER]; /* of number[k] before the step */
     T *r;
     int32_t *number;
     int32_t active;
@@ -54,18 +55,49 @@ static void apply_inverse(const together *t) {
     mpki_apply(&t->work->m, MPK_PART_ALL, count, t->r, n, t->r, n);
 }
 
-/* Measures column c, whose residual goes to the next place of those at work. */
-static void measure(together *t, int32_t c) {
-    mpki_refine_column *y = &t->column[c];
-    y->q = FN(measure)(&t->work->system, y->x, y->b, t->r + t->active * t->work->system.a.n, y->w,
-                       t->work->sums);
+/* Measures one of those at work. */
+static void measure_item(mpki_pool *pool, int worker, void *arg, int64_t k) {
+    together *t = arg;
+    mpki_refine_column *y = &t->column[t->number[k]];
+    (void)pool;
+    y->q = FN(measure)(&t->work->system, y->x, y->b, t->r + k * t->work->system.a.n, y->w,
+                       mpki_refine_sums(t->work, worker));
 }
 
-/* It stays at work, if its errors ask for another step. */
-static void sift(together *t, int32_t c, double accuracy) {
-    const mpki_refine_column *y = &t->column[c];
+/* The same after a step, which stands where the residual goes. */
+static void step_item(mpki_pool *pool, int worker, void *arg, int64_t k) {
+    together *t = arg;
+    const int32_t n = t->work->system.a.n;
+    mpki_refine_column *y = &t->column[t->number[k]];
+    const T *step = t->r + k * n;
+    t->kept[k] = y->q;
+    memcpy(y->best, y->x, (size_t)n * sizeof(T));
+    if (y->step == 0) y->correction = compare(n, t->work->scale, -y->q.exponent, step, y->x);
+    FN(column_add)(n, -y->q.exponent, step, y->x);
+    measure_item(pool, worker, arg, k);
+}
+
+/* Number k stays at work, if its errors ask for another step. */
+static void sift(together *t, int32_t k, double accuracy) {
+    const mpki_refine_column *y = &t->column[t->number[k]];
+    const int64_t n = t->work->system.a.n;
     const double omega = y->q.componentwise;
-    if (!(omega <= accuracy) && isfinite(omega) && y->step < y->most) t->number[t->active++] = c;
+    if (omega <= accuracy || !isfinite(omega) || y->step >= y->most) return;
+    t->number[t->active] = t->number[k];
+    if (t->active < k) memcpy(t->r + t->active * n, t->r + k * n, (size_t)n * sizeof(T));
+    t->active++;
+}
+
+/* Judges those at work, and leaves there who need steps. */
+static void measure_all(together *t, double accuracy) {
+    const int32_t all = t->active;
+    mpki_refine_each(t->work, all, measure_item, t);
+    t->active = 0;
+    for (int32_t k = 0; k < all; k++) {
+        mpki_refine_column *y = &t->column[t->number[k]];
+        if (y->step == 0) y->unrefined = y->q.componentwise;
+        sift(t, k, accuracy);
+    }
 }
 
 /* Steps of those at work until none is left: x of before one that is no better. kernel: residuals
@@ -81,22 +113,17 @@ static void take_steps(together *t, double accuracy, const mpki_basis *kernel) {
         for (int32_t k = 0; kernel && k < all; k++)
             FN(deflate)(s->a.n, fac->scale, symmetric, kernel, t->r + k * n);
         apply_inverse(t);
+        mpki_refine_each(work, all, step_item, t);
         t->active = 0;
         for (int32_t k = 0; k < all; k++) {
-            const int32_t c = t->number[k];
-            mpki_refine_column *y = &t->column[c];
-            const mpki_quality kept = y->q;
-            memcpy(y->best, y->x, (size_t)n * sizeof(T));
-            if (y->step == 0)
-                y->correction = compare(s->a.n, work->scale, -y->q.exponent, t->r + k * n, y->x);
-            FN(column_add)(s->a.n, -y->q.exponent, t->r + k * n, y->x);
-            measure(t, c);
+            mpki_refine_column *y = &t->column[t->number[k]];
+            const mpki_quality kept = t->kept[k];
             y->step++;
             if (!(y->q.componentwise < kept.componentwise)) { /* no better: keep the one before */
                 memcpy(y->x, y->best, (size_t)n * sizeof(T));
                 y->q = kept;
             } else if (y->q.componentwise <= 0.5 * kept.componentwise) { /* else stagnation */
-                sift(t, c, accuracy);
+                sift(t, k, accuracy);
             }
         }
     }
@@ -120,9 +147,9 @@ static void refine_deflated(together *t, int32_t count, double accuracy) {
         mpki_refine_column *y = &t->column[c];
         if (y->q.componentwise <= accuracy || !isfinite(y->q.componentwise)) continue;
         y->most = y->step + MPKI_DEFLATED_STEPS;
-        measure(t, c);
-        sift(t, c, MPKI_DEFLATED_ENOUGH * accuracy);
+        t->number[t->active++] = c;
     }
+    measure_all(t, MPKI_DEFLATED_ENOUGH * accuracy);
     take_steps(t, MPKI_DEFLATED_ENOUGH * accuracy, kernel);
 }
 
@@ -133,10 +160,9 @@ void FN(refine_together)(mpki_solve_work *work, int steps, double accuracy, int3
     for (int32_t c = 0; c < count; c++) {
         mpki_refine_column *y = &column[c];
         y->step = 0, y->most = steps, y->correction = 0;
-        measure(&t, c);
-        y->unrefined = y->q.componentwise;
-        sift(&t, c, accuracy);
+        number[t.active++] = c;
     }
+    measure_all(&t, accuracy);
     take_steps(&t, accuracy, NULL);
     if (work->kernel && steps > 0) refine_deflated(&t, count, accuracy);
     for (int32_t c = 0; c < count; c++) {

@@ -237,7 +237,8 @@ static void take_info(mpk_factor *fac, const told *t) {
         .again = (int)t->again,
         .asymmetry = mpki_asymmetry_of(mpki_skew_of(fac)),
         .precision = fac->narrow ? MPK_PRECISION_SINGLE : MPK_PRECISION_DOUBLE,
-        .unfit = (mpk_unfit)t->unfit};
+        .unfit = (mpk_unfit)t->unfit,
+        .redone = 1};
 }
 
 static bool get_skew(mpki_archive *a, const state *s, mpk_factor *fac) {

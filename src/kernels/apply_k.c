@@ -15,7 +15,7 @@ INLINE void axpy(const int mv, R *xj, const R *xk, T m) {
 #if MPKI_COMPLEX
     vec im = v_all(t_im(m));
 #endif
-#pragma GCC unroll 3
+    UNROLL_TO(3)
     for (int i = 0; i < mv; i++) {
         vec x = v_load(xk + i * LANES), y = v_load(xj + i * LANES);
 #if MPKI_COMPLEX
@@ -35,10 +35,10 @@ INLINE void solve_sliver(const int mv, R *xs, int j0, int j1, int np, int depth_
         vec acc[MV][NR];
         micro(mv, NR, 0, depth, xs, STRIP, packed + (int64_t)j0 * PARTS * depth_of_pack, LANES,
               acc);
-#pragma GCC unroll 8
+        UNROLL_TO(8)
         for (int j = 0; j < NC; j++) {
             if (j0 + j >= j1) break;
-#pragma GCC unroll 3
+            UNROLL_TO(3)
             for (int i = 0; i < mv; i++) {
                 R *p = xs + (int64_t)(j0 + j) * STRIP + i * LANES;
                 v_store(p, v_load(p) - micro_column(acc, i, j));

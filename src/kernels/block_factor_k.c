@@ -198,7 +198,7 @@ static choice complete(work *f, int p) {
         return (choice){1, first, first};
     }
     int i = 0;
-    while (!(most[i * PARTS] >= top * EQUAL)) i++;
+    while (i + 1 < f->w && !(most[i * PARTS] >= top * EQUAL)) i++;
     int j = where(f, i, top * EQUAL);
     if (j < 0) j = largest(f, i, p, &top);
     return j < 0 || j == i ? (choice){1, i, i} : (choice){2, i, j};

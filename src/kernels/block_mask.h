@@ -10,12 +10,16 @@ INLINE uint32_t v_nonzero(vec x) {
     uint32_t m = _mm512_cmp_pd_mask((__m512d)x, _mm512_setzero_pd(), _CMP_NEQ_UQ);
 #elif VBYTES == 64
     uint32_t m = _mm512_cmp_ps_mask((__m512)x, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-#elif VBYTES == 32 && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
+#elif defined(__AVX2__) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
     uint32_t m =
         (uint32_t)_mm256_movemask_pd(_mm256_cmp_pd((__m256d)x, _mm256_setzero_pd(), _CMP_NEQ_UQ));
-#elif VBYTES == 32
+#elif defined(__AVX2__)
     uint32_t m =
         (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps((__m256)x, _mm256_setzero_ps(), _CMP_NEQ_UQ));
+#elif defined(MPKI_NEON) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
+    uint32_t m = (uint32_t)vaddvq_u64((uint64x2_t)(x != 0) & (uint64x2_t){1, 2});
+#elif defined(MPKI_NEON)
+    uint32_t m = vaddvq_u32((uint32x4_t)(x != 0) & (uint32x4_t){1, 2, 4, 8});
 #else
     uint32_t m = 0;
     for (int k = 0; k < LANES; k++) m |= (uint32_t)(x[k] != 0) << k;

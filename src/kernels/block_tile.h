@@ -10,7 +10,7 @@ enum { TILE_NV = 4, TILE_MR = 8 }; /* vectors across at most; rows at most */
 
 /** Rows of a tile of nv vectors that the registers hold: powers of 2. */
 INLINE int tile_rows(int nv) {
-    int accumulators = (VBYTES == 64 ? 24 : 12) / (PARTS * nv);
+    int accumulators = (REGISTERS == 32 ? 24 : 12) / (PARTS * nv);
     return accumulators >= 8 ? 8 : accumulators >= 4 ? 4 : accumulators >= 2 ? 2 : 1;
 }
 

@@ -26,6 +26,10 @@ int ISA_FN(tile)(int n, T *a, int32_t *perm, T *d, T *dinv, int hermitian, R sma
 void ISA_FN(gemv)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, T *y);
 void ISA_FN(gemvt)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, T *y,
                    int conjugate);
+void ISA_FN(rows)(int64_t rows, int64_t depth, const T *a, int64_t down, int64_t along,
+                  int conjugate, int nr, const T *x, T *y);
+void ISA_FN(lower)(int n, const T *l, int64_t ldl, int nr, T *v);
+void ISA_FN(lower_t)(int n, const T *l, int64_t ldl, int conjugate, int nr, T *v);
 void ISA_FN(residual)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax, int hermitian,
                       const T *x, const T *b, T *r, double *w, double *work);
 void ISA_FN(residual_columns)(int32_t n, const int64_t *ap, const int32_t *ai, const T *ax,

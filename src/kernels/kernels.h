@@ -51,6 +51,15 @@ typedef struct FN(kernels) {
     void (*gemv)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, T *y);
     void (*gemvt)(int64_t rows, int cols, const T *a, int64_t lda, const T *x, T *y, int conjugate);
 
+    /** Rows of nr right-hand sides each, one after the other: y(i,:) -= sum_k op(a(i,k)) x(k,:) with
+     *  entry (i, k) at a[i down + k along]: A, or A^T. A side's bits do not depend on the others,
+     *  nor a row's on the other rows. */
+    void (*rows)(int64_t rows, int64_t depth, const T *a, int64_t down, int64_t along,
+                 int conjugate, int nr, const T *x, T *y);
+    /** v := L^-1 v, v := op(L)^-T v, in rows of nr, for a unit lower triangle of n columns. */
+    void (*lower)(int n, const T *l, int64_t ldl, int nr, T *v);
+    void (*lower_t)(int n, const T *l, int64_t ldl, int conjugate, int nr, T *v);
+
     /** r = b - A x, as if in twice the precision and rounded once (S, C: sums in double), and
      *  w = |A| |x| + |b| for a sparse A by its lower triangle (n, ap, ai, ax). r may be b, not x.
      *  work: MPKI_RESIDUAL_ROW * n doubles. Sums that over- or underflow are not told here: w

@@ -9,21 +9,33 @@
  * vectors are read. */
 INLINE void micro(const int mv, const int nr, const int masked, int depth, const R *a, int64_t lda,
                   const R *b, int last, vec acc[MV][NR]) {
-#pragma GCC unroll 3
-    for (int i = 0; i < mv; i++)
-#pragma GCC unroll 8
+    UNROLL_TO(3)
+    for (int i = 0; i < mv; i++) {
+        UNROLL_TO(8)
         for (int j = 0; j < nr; j++) acc[i][j] = (vec){0};
+    }
     for (int k = 0; k < depth; k++, a += lda, b += NR) {
         vec x[MV];
-#pragma GCC unroll 3
+        UNROLL_TO(3)
         for (int i = 0; i < mv; i++)
             x[i] = masked && i == mv - 1 ? v_load_n(a + i * LANES, last) : v_load(a + i * LANES);
-#pragma GCC unroll 8
+#if defined(MPKI_NEON) /* products take a lane of a register as it is */
+        vec y[NR / LANES];
+        UNROLL_TO(4)
+        for (int j = 0; j < nr / LANES; j++) y[j] = v_load(b + j * LANES);
+        UNROLL_TO(8)
+        for (int j = 0; j < nr; j++) {
+            UNROLL_TO(3)
+            for (int i = 0; i < mv; i++) acc[i][j] += x[i] * v_all(y[j / LANES][j % LANES]);
+        }
+#else
+        UNROLL_TO(8)
         for (int j = 0; j < nr; j++) {
             vec y = v_all(b[j]);
-#pragma GCC unroll 3
+            UNROLL_TO(3)
             for (int i = 0; i < mv; i++) acc[i][j] += x[i] * y;
         }
+#endif
     }
 }
 

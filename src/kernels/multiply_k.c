@@ -11,11 +11,11 @@ INLINE void tile_of_c(const int mv, const int nr, const int masked, int depth, c
     for (int j = 0; j < nr / PARTS; j++) /* C is far away: prefetch it */
         if (j < cols) __builtin_prefetch(c + j * ldc, 1);
     micro(mv, nr, masked, depth, a, lda, b, last, acc);
-#pragma GCC unroll 8
+    UNROLL_TO(8)
     for (int j = 0; j < nr / PARTS; j++) {
         if (j >= cols) break;
         R *cj = c + j * ldc;
-#pragma GCC unroll 3
+        UNROLL_TO(3)
         for (int i = 0; i < mv; i++) {
             const int part = masked && i == mv - 1;
             vec x = micro_column(acc, i, j);
@@ -72,17 +72,19 @@ static __attribute__((noinline)) void full_tile(int depth, const R *a, int64_t l
 enum { DEPTH_MOST = 136, STRIDE_LEAST = 2048, SLIVERS_LEAST = 6 };
 
 INLINE void gather(int depth, const R *a, int64_t lda, R *strip) {
-    for (int k = 0; k < depth; k++, a += lda, strip += MV * LANES)
-#pragma GCC unroll 3
+    for (int k = 0; k < depth; k++, a += lda, strip += MV * LANES) {
+        UNROLL_TO(3)
         for (int i = 0; i < MV; i++) v_store(strip + i * LANES, v_load(a + i * LANES));
+    }
 }
 
 /* Prefetch the next strip while this one is at work: its columns k0 .. k1-1. */
 INLINE void ahead(int k0, int k1, const R *next, int64_t lda) {
-    for (int k = k0; k < k1; k++)
-#pragma GCC unroll 4
+    for (int k = k0; k < k1; k++) {
+        UNROLL_TO(4)
         for (int i = 0; i <= MV; i++)
             __builtin_prefetch(next + k * lda + (i < MV ? i * LANES : MV * LANES - 1), 0, 2);
+    }
 }
 
 void ISA_FN(multiply)(int64_t rows, int cols, int depth, const T *ta, int64_t lda, const T *packed,

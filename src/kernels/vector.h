@@ -7,8 +7,17 @@
 #include <string.h>
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(MPKI_NEON)
+#include <arm_neon.h>
+#elif defined(MPKI_SVE)
+#include <arm_sve.h>
 #endif
 
+#if defined(__AVX512F__) || defined(MPKI_SVE) || defined(MPKI_NEON)
+#define REGISTERS 32
+#else
+#define REGISTERS 16
+#endif
 #if defined(__AVX512F__)
 #define VBYTES 64
 #define MV 3 /* vectors down a register tile */
@@ -17,6 +26,14 @@
 #define VBYTES 32
 #define MV 3
 #define NR 4
+#elif defined(MPKI_SVE) /* registers of 256 bits, as the compiler was told */
+#define VBYTES 32
+#define MV 3
+#define NR 8
+#elif defined(MPKI_NEON)
+#define VBYTES 16
+#define MV 3
+#define NR 8
 #else
 #define VBYTES 16
 #define MV 2
@@ -34,6 +51,15 @@
 #define INLINE_FAST static inline
 #else
 #define INLINE_FAST INLINE
+#endif
+
+/* Before a loop of at most n turns, a number that is known once all is inlined: without it what it
+ * holds would not be in registers. clang takes a count that is not the loop's for another wish. */
+#if defined(__clang__)
+#define UNROLL_TO(n) _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL_TO(n) UNROLL_AS(GCC unroll n)
+#define UNROLL_AS(text) _Pragma(#text)
 #endif
 
 typedef R vec __attribute__((vector_size(VBYTES)));
@@ -64,6 +90,21 @@ INLINE vec v_load_n(const R *p, int count) {
 }
 INLINE void v_store_n(R *p, vec x, int count) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << count) - 1), (__m512)x);
+}
+#elif defined(MPKI_SVE)
+#if MPKI_PRECISION == 1 || MPKI_PRECISION == 3
+typedef svfloat64_t v_sve __attribute__((arm_sve_vector_bits(256)));
+#define V_FIRST(count) svwhilelt_b64(0, count)
+#else
+typedef svfloat32_t v_sve __attribute__((arm_sve_vector_bits(256)));
+#define V_FIRST(count) svwhilelt_b32(0, count)
+#endif
+INLINE vec v_load_n(const R *p, int count) {
+    v_sve x = svld1(V_FIRST(count), p);
+    return (vec)x;
+}
+INLINE void v_store_n(R *p, vec x, int count) {
+    svst1(V_FIRST(count), p, (v_sve)x);
 }
 #else
 #if defined(__AVX2__) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
@@ -99,6 +140,16 @@ INLINE vec v_max(vec x, vec y) {
 #elif defined(__AVX512F__)
 INLINE vec v_max(vec x, vec y) {
     return (vec)_mm512_max_ps((__m512)x, (__m512)y);
+}
+#elif defined(MPKI_SVE)
+INLINE vec v_max(vec x, vec y) {
+    v_sve z = svsel(svcmpgt(svptrue_b8(), (v_sve)x, (v_sve)y), (v_sve)x, (v_sve)y);
+    return (vec)z;
+}
+#elif defined(MPKI_NEON)
+INLINE vec v_max(vec x, vec y) {
+    const __typeof__(x > y) more = x > y;
+    return (vec)(((__typeof__(more))x & more) | ((__typeof__(more))y & ~more));
 }
 #else
 INLINE vec v_max(vec x, vec y) {

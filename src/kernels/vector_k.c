@@ -120,9 +120,17 @@ void ISA_FN(gemvt)(int64_t rows, int cols, const T *restrict a, int64_t lda, con
 #endif
 }
 
-const FN(kernels) ISA_FN(table) = {MPKI_STRING(MPKI_ISA), NC,
-                                   ISA_FN(multiply),      ISA_FN(pack),
-                                   ISA_FN(apply),         ISA_FN(tile),
-                                   ISA_FN(gemv),          ISA_FN(gemvt),
-                                   ISA_FN(residual),      ISA_FN(residual_columns),
+const FN(kernels) ISA_FN(table) = {MPKI_STRING(MPKI_ISA),
+                                   NC,
+                                   ISA_FN(multiply),
+                                   ISA_FN(pack),
+                                   ISA_FN(apply),
+                                   ISA_FN(tile),
+                                   ISA_FN(gemv),
+                                   ISA_FN(gemvt),
+                                   ISA_FN(rows),
+                                   ISA_FN(lower),
+                                   ISA_FN(lower_t),
+                                   ISA_FN(residual),
+                                   ISA_FN(residual_columns),
                                    ISA_FN(residual_rows)};

@@ -136,7 +136,8 @@ mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layou
     *skew = NULL;
     mpk_status status = check_finite(ctx, stage, layout, false, scalar, layout->nnz, values);
     if (mpk_failed(status)) return status;
-    if (layout->nnz > 0) memcpy(ax, values, (size_t)layout->nnz * mpk_scalar_size(scalar));
+    if (layout->nnz > 0 && ax != values)
+        memcpy(ax, values, (size_t)layout->nnz * mpk_scalar_size(scalar));
     const mpki_assembly how = how_of(stage, layout, scalar, symmetry);
     status = tables[scalar]->diagonal(ctx, &how, layout, ax, skew);
     if (mpk_failed(status)) mpki_skew_free(ctx, skew);

@@ -25,7 +25,7 @@ mpk_status mpki_given_gather(mpk_context *ctx, const char *stage, const mpki_lay
                              mpk_scalar scalar, mpk_symmetry symmetry, const void *given, void *ax,
                              mpki_skew **skew);
 
-/** The same for values in the order of the layout's ai: checked and copied. */
+/** The same for values in the order of the layout's ai, which may lie in ax: checked and copied. */
 mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layout *layout,
                            mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax,
                            mpki_skew **skew);

@@ -167,6 +167,8 @@ static mpk_status refine_columns(const mpki_columns *c, mpki_solve_work *work, d
     vectors v;
     if (c->fac->an->n == 0 || c->nrhs == 0) return MPK_OK;
     mpk_status status = make_vectors(c, &v);
+    if (!mpk_failed(status) && v.memory)
+        status = mpki_refine_share(c->ctx, work, c->options->threads, v.most);
     for (int32_t r = 0; r < c->nrhs && !mpk_failed(status); r += v.most)
         status = refine_some(c, r, c->nrhs - r < v.most ? c->nrhs - r : v.most, &v, work, accuracy,
                              found);

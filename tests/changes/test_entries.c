@@ -235,7 +235,7 @@ static void test_given_orders(void **state) {
 
 static void test_refused(void **state) {
     (void)state;
-    pair p = pair_of_spec("nlpkkt 3", 1);
+    pair p = pair_of_spec("nlpkkt 6", 1);
     const double bad = NAN, good = 1;
     const int64_t entry = 3, below = -1;
     mpk_factor_info told;
@@ -296,6 +296,57 @@ static void test_other_options(void **state) {
     pair_end(&p);
 }
 
+/* Of an interior: the Schur complement, too, has the bits of all. */
+static void test_schur(void **state) {
+    (void)state;
+    enum { OUTER = 7 };
+    system_of s = {.o = options_of(1, MPK_ON)};
+    int32_t variables[OUTER];
+    assert_int_equal(mpk_context_create(NULL, &s.ctx), MPK_OK);
+    assert_int_equal(mpk_problem_generate(s.ctx, "quasi-definite 9", 7, &s.problem), MPK_OK);
+    mpk_problem_view_get(s.problem, &s.a);
+    for (int k = 0; k < OUTER; k++) variables[k] = 11 * k;
+    assert_int_equal(mpk_analyse_schur(s.ctx, s.problem, &s.o, OUTER, variables, &s.an), MPK_OK);
+    double *ax = malloc((size_t)s.a.nnz * sizeof *ax);
+    memcpy(ax, s.a.ax, (size_t)s.a.nnz * sizeof *ax);
+    mpk_factor *whole = NULL;
+    mpk_options plain = s.o;
+    plain.updates = MPK_OFF;
+    assert_int_equal(mpk_factorize(s.ctx, s.an, NULL, &s.o, &s.fac), MPK_OK);
+    for (int round = 0; round < 12; round++) {
+        const int64_t entry = some(s.a.nnz);
+        double x[OUTER * OUTER] = {0}, y[OUTER * OUTER] = {0};
+        ax[entry] *= 1.5;
+        assert_int_equal(mpk_factorize(s.ctx, s.an, ax, &plain, &whole), MPK_OK);
+        assert_int_equal(mpk_refactorize_entries(s.ctx, 1, &entry, &ax[entry], &s.o, s.fac),
+                         MPK_OK);
+        assert_int_equal(mpk_schur_get(s.ctx, whole, x, OUTER), MPK_OK);
+        assert_int_equal(mpk_schur_get(s.ctx, s.fac, y, OUTER), MPK_OK);
+        assert_memory_equal(x, y, sizeof x);
+    }
+    mpk_factor_info info;
+    mpk_factor_info_get(s.fac, &info);
+    assert_true(info.redone < 1 && info.untouched > 0);
+    free(ax);
+    mpk_factor_destroy(&whole);
+    end(&s);
+}
+
+/* A factor in single precision, replaced pivots, no scaling, a matrix without rows. */
+static void test_with_other_options(void **state) {
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        system_of s = {.o = options_of(1, MPK_ON)};
+        if (k == 0) s.o.precision = MPK_PRECISION_SINGLE;
+        if (k == 1) s.o.static_shift = 1e-6, s.o.pivot_threshold = 0.5;
+        if (k == 2) s.o.scaling = MPK_OFF;
+        s = of_spec(k == 3 ? "random 40 density=0.01 zeros=0.9" : "stokes mac 9", s.o);
+        pair p = pair_of(s, s.a.nnz, s.a.ax);
+        many_changes(&p, TEST_SANITIZED ? 2 : 6);
+        pair_end(&p);
+    }
+}
+
 /* Memory fails at every place once; what follows has the right bits. */
 static void test_failures(void **state) {
     (void)state;
@@ -330,6 +381,8 @@ int main(void) {
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_without_the_option),
         cmocka_unit_test(test_other_options),
+        cmocka_unit_test(test_schur),
+        cmocka_unit_test(test_with_other_options),
         cmocka_unit_test(test_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -440,7 +440,7 @@ static void other_commands(void **state) {
                         "options{method ordering matching scaling pivot_threshold "
                         "zero_tolerance static_shift threads "
                         "model_threads accuracy deterministic seed memory_limit krylov "
-                        "precision symmetry_tolerance device}}");
+                        "precision symmetry_tolerance device updates}}");
     RUN(&o, NULL, "info", TINY "kkt.mtx", "--json");
     assert_code(&o, 0);
     json_keys(o.out, keys, sizeof keys);

@@ -506,7 +506,9 @@ static void test_predicted_peak(void **state) {
         assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
         mpk_factor_info_get(fac, &found);
         const double ratio = (double)found.peak_bytes / (double)predicted.peak_bytes;
-        if (found.rejected != 0 || !(ratio > 0.8 && ratio < 1.3))
+        /* the space of a second worker is predicted, who is not there where waking him costs more */
+        const double least = o.threads > 1 ? 0.7 : 0.8;
+        if (found.rejected != 0 || !(ratio > least && ratio < 1.3))
             fail_msg("%s, %d threads: %lld bytes, %lld predicted, %lld columns delayed",
                      specs[k / 2], o.threads, (long long)found.peak_bytes,
                      (long long)predicted.peak_bytes, (long long)found.rejected);
@@ -517,13 +519,78 @@ static void test_predicted_peak(void **state) {
     }
 }
 
+/* Stars: leaves of a few columns each, which all wait for one root. What three or more columns have for
+ * it is cut from slabs, which the prediction counts; one and two have nothing of their own. The same
+ * numbers on 1 and 16 threads, and L D L^T is A. */
+static void test_stars(void **state) {
+    (void)state;
+    enum { LEAVES = 60, MOST = 66 };
+    for (int kind = 0; kind < 3; kind++)
+        for (int columns = 1; columns <= 4; columns++) {
+            const int rows = MOST - 19 * ((columns + kind) % 3);
+            const int n = LEAVES * columns + rows;
+            mpk_context *ctx = context();
+            mpki_context_set_cores(ctx, 16);
+            dense m = dense_new(n, kind ? MPK_Z : MPK_D, kind == 2 ? MPK_HERMITIAN : MPK_SYMMETRIC);
+            for (int j = 0; j < n; j++)
+                for (int i = j; i < n; i++) {
+                    const int leaf = j / columns;
+                    const bool root = i >= LEAVES * columns;
+                    double a = (i * 7 + j) % 13 - 6 + 0.5;
+                    if (i == j) a = root ? 900 : leaf % 3 ? 20 + j % 5 : -20 - j % 5;
+                    if (leaf % 4 == 1 && i < LEAVES * columns) a = i == j ? 0 : 30; /* pairs */
+                    if (leaf % 4 == 1 && columns == 1) a = i == j ? 25 : a;
+                    if (!root && i / columns != leaf) continue;
+                    dense_set(&m, i, j, i == j ? a : a + (j % 3 - 1) * 0.25 * a * I);
+                }
+            mpk_problem *problem = dense_problem(ctx, &m, 0);
+            mpk_analysis_info predicted;
+            mpk_factor_info found;
+            double *first = NULL;
+            for (int threads = 1; threads <= 16; threads += 15) {
+                mpk_analysis *an = NULL;
+                mpk_factor *fac = NULL;
+                mpk_options o;
+                mpk_options_init(&o);
+                o.threads = threads;
+                assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+                mpk_analysis_info_get(an, &predicted);
+                assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+                mpk_factor_info_get(fac, &found);
+                const double ratio = (double)found.peak_bytes / (double)predicted.peak_bytes;
+                if (threads == 1 && found.rejected == 0 && !(ratio > 0.9 && ratio < 1.1))
+                    fail_msg("%d columns, %d rows: %lld bytes, %lld predicted", columns, rows,
+                             (long long)found.peak_bytes, (long long)predicted.peak_bytes);
+                double d_max, e = congruence_error(ctx, &m, fac, &d_max);
+                assert_true(e <= 1e4 * n * 0x1p-52 * d_max);
+                double *d = calloc(4 * (size_t)n, sizeof *d);
+                assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, d, mpk_get_size(fac, MPK_GET_D)),
+                                 MPK_OK);
+                if (first) assert_memory_equal(first, d, 4 * (size_t)n * sizeof *d);
+                free(first);
+                first = d;
+                mpk_factor_destroy(&fac);
+                mpk_analysis_destroy(&an);
+            }
+            free(first), free(m.a);
+            mpk_problem_destroy(&problem);
+            mpk_context_destroy(&ctx);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),     cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_singular),     cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_refactorize),  cmocka_unit_test(test_old_analysis_is_given_up),
-        cmocka_unit_test(test_static_shift), cmocka_unit_test(test_logdet),
-        cmocka_unit_test(test_allocation),   cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_arguments),    cmocka_unit_test(test_predicted_peak)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_families),
+                                       cmocka_unit_test(test_stars),
+                                       cmocka_unit_test(test_empty),
+                                       cmocka_unit_test(test_singular),
+                                       cmocka_unit_test(test_deterministic),
+                                       cmocka_unit_test(test_refactorize),
+                                       cmocka_unit_test(test_old_analysis_is_given_up),
+                                       cmocka_unit_test(test_static_shift),
+                                       cmocka_unit_test(test_logdet),
+                                       cmocka_unit_test(test_allocation),
+                                       cmocka_unit_test(test_cancel),
+                                       cmocka_unit_test(test_arguments),
+                                       cmocka_unit_test(test_predicted_peak)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,16 +20,14 @@
 
 typedef double complex zz;
 
-static const char *const isa_names[] = {"generic", "avx2", "avx512"};
-
 /* the kernels of instruction set k, NULL where this processor or this build lacks it */
 static inline const FN(block_kernels) * kernels_of(int k) {
     unsetenv("METAPACK_CPU");
     if (k > mpki_cpu_level() || !(MPKI_ISAS >> k & 1)) return NULL;
-    setenv("METAPACK_CPU", isa_names[k], 1);
+    setenv("METAPACK_CPU", mpki_cpu_words[k], 1);
     const FN(block_kernels) *table = FN(cpu_block_kernels)();
     unsetenv("METAPACK_CPU");
-    assert_string_equal(table->isa, isa_names[k]);
+    assert_string_equal(table->isa, mpki_cpu_words[k]);
     return table;
 }
 

@@ -6,6 +6,7 @@
 #include "../oracle/quad.h"
 #include "core/random.h"
 #include "config.h"
+#include "core/cpu.h"
 #include "problem/full.h"
 #include <complex.h>
 
@@ -120,11 +121,10 @@ static void one(mpk_scalar scalar, mpk_symmetry symmetry, int n) {
 
 static void against_quadruple(void **unused) {
     (void)unused;
-    static const char *const isas[] = {"generic", "avx2", "avx512"};
     static const mpk_scalar scalars[] = {MPK_S, MPK_D, MPK_C, MPK_Z, MPK_C, MPK_Z};
-    for (size_t isa = 0; isa < sizeof isas / sizeof *isas; isa++) {
-        if (!(MPKI_ISAS >> isa & 1)) continue; /* not built */
-        setenv("METAPACK_CPU", isas[isa], 1);  /* a wider one than the processor has is not taken */
+    for (size_t isa = 0; isa < MPKI_LEVEL_COUNT; isa++) {
+        if (!(MPKI_ISAS >> isa & 1) || (int)isa > mpki_cpu_widest()) continue; /* not here */
+        setenv("METAPACK_CPU", mpki_cpu_words[isa], 1);
         for (int k = 0; k < 6; k++)
             for (int n = 1; n < 200; n = 2 * n + 5)
                 one(scalars[k], k > 3 ? MPK_HERMITIAN : MPK_SYMMETRIC, n);

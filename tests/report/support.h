@@ -19,7 +19,7 @@
     "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "        \
     "threads "                                                                                     \
     "model_threads refine accuracy deterministic condition seed memory_limit krylov "              \
-    "precision symmetry_tolerance device}}"
+    "precision symmetry_tolerance device updates}}"
 
 /* 3 x 3: 4 . . / 1 0 . / . 2 5, with a stored zero on the diagonal. */
 static const int64_t small_ap[] = {0, 2, 4, 5};

@@ -32,7 +32,7 @@ static void keys_of_each_goal(void **state) {
         "options{method ordering matching scaling pivot_threshold zero_tolerance "
         "static_shift threads "
         "model_threads accuracy deterministic seed memory_limit krylov "
-        "precision symmetry_tolerance device}}");
+        "precision symmetry_tolerance device updates}}");
     run.factor.inertia.examined = 1;
     run.certificate = (mpk_certificate){1, 1, 1e-13, 1e-10};
     assert_keys(
@@ -45,14 +45,14 @@ static void keys_of_each_goal(void **state) {
         "options{method ordering matching scaling pivot_threshold zero_tolerance "
         "static_shift threads "
         "model_threads accuracy deterministic seed memory_limit krylov "
-        "precision symmetry_tolerance device}}");
+        "precision symmetry_tolerance device updates}}");
     run.have_factor = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry method ordering ordered_for status "
                       "time_s{read analyse} factor{nnz flops bytes peak_bytes} "
                       "options{method ordering matching scaling pivot_threshold zero_tolerance "
                       "static_shift threads "
                       "model_threads accuracy deterministic seed memory_limit krylov "
-                      "precision symmetry_tolerance device}}");
+                      "precision symmetry_tolerance device updates}}");
     run.have_analysis = 0;
     assert_keys(&run, "schema version n nnz scalar symmetry status time_s{read}}");
     run = (mpk_run){.status = MPK_ERR_FORMAT, .message = "x.mtx:3: bad"};
@@ -101,7 +101,7 @@ static void krylov(void **state) {
         "options{method ordering matching scaling pivot_threshold zero_tolerance static_shift "
         "threads "
         "model_threads accuracy deterministic seed memory_limit krylov tolerance max_iterations "
-        "precision symmetry_tolerance device}}");
+        "precision symmetry_tolerance device updates}}");
 }
 
 static void condition_only_where_asked_for(void **state) {

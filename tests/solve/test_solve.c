@@ -142,22 +142,27 @@ static void test_many(void **unused) {
         }
 }
 
-/* one and several right-hand sides on 1, 2 and 3 threads: the same bits */
+/* one and several right-hand sides on 1 to 16 threads, the tree shared or each block one worker's:
+ * the same bits, and a side has those of 19 beside any others */
 static void test_threads(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     mpk_problem *problem = NULL;
-    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 22", 1, &problem), MPK_OK);
+    mpki_context_set_cores(ctx, 64);
+    assert_int_equal(mpk_problem_generate(ctx, "helmholtz 3d 18", 1, &problem), MPK_OK);
     mpk_problem_view view;
     mpk_problem_view_get(problem, &view);
     const int n = view.n, nrhs = 19;
+    static const int all[] = {1, 2, 3, 16}, counts[] = {19, 8, 3, 1};
     double *b = malloc((size_t)n * nrhs * sizeof *b), *x = malloc((size_t)n * nrhs * sizeof *x);
     double *y = malloc((size_t)n * nrhs * sizeof *y);
     double *first = malloc((size_t)n * nrhs * sizeof *first),
+           *plain = malloc((size_t)n * nrhs * sizeof *plain),
            *one = malloc((size_t)n * sizeof *one);
     for (int k = 0; k < n * nrhs; k++) b[k] = uniform();
-    for (int threads = 1; threads <= 3; threads++) {
+    for (int t = 0; t < 4; t++) {
+        const int threads = all[t];
         mpk_options options;
         mpk_options_init(&options);
         options.ordering = MPK_ORDERING_AMD;
@@ -173,8 +178,11 @@ static void test_threads(void **unused) {
         if (threads == 1) memcpy(one, x, (size_t)n * sizeof *x);
         assert_memory_equal(one, x, (size_t)n * sizeof *x);
         options.refine = 0; /* the whole in place is the solve before refinement */
-        for (int count = 1; count <= nrhs; count += nrhs - 1) {
+        for (int k = 0; k < 4; k++) {
+            const int count = counts[k];
             assert_true(mpk_solve(ctx, fac, count, b, n, x, n, &options, NULL) >= 0);
+            if (threads == 1 && k == 0) memcpy(plain, x, (size_t)n * nrhs * sizeof *x);
+            if (count > 1) assert_memory_equal(plain, x, (size_t)n * count * sizeof *x);
             memcpy(y, b, (size_t)n * count * sizeof *y);
             assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_ALL, count, y, n), MPK_OK);
             assert_memory_equal(y, x, (size_t)n * count * sizeof *x);
@@ -182,7 +190,7 @@ static void test_threads(void **unused) {
         mpk_factor_destroy(&fac);
         mpk_analysis_destroy(&an);
     }
-    free(b), free(x), free(y), free(first), free(one);
+    free(b), free(x), free(y), free(first), free(plain), free(one);
     mpk_problem_destroy(&problem);
     mpk_context_destroy(&ctx);
 }

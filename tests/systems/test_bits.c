@@ -2,6 +2,7 @@
 /* Each system has the bits that it has alone: in any count, slot, layout, beside any mask, by any
  * instruction set and with any number of threads. */
 #include "cases.h"
+#include "core/cpu.h"
 
 enum { N = 37, MOST = 100 };
 
@@ -155,16 +156,15 @@ static void test_layouts(void **unused) {
 
 /* The instruction sets there are, each beside the widest. */
 static void test_sets(void **unused) {
-    static const char *const names[] = {"generic", "avx2", "avx512"};
     (void)unused;
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         cases c =
             cases_make(NULL, SADDLE_POINT, N, kinds[kind].scalar, kinds[kind].symmetry, 20, 1, 0.1);
         alone a = alone_of(&c);
         mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
-        for (int set = 0; set < 3; set++) {
+        for (int set = 0; set < MPKI_LEVEL_COUNT; set++) {
             mpk_context *probe = NULL;
-            setenv("METAPACK_CPU", names[set], 1);
+            setenv("METAPACK_CPU", mpki_cpu_words[set], 1);
             if (mpk_context_create(NULL, &probe) == MPK_OK) {
                 mpk_systems *s = systems_of(&c, 20, 1, 0);
                 assert_false(mpk_failed(

@@ -199,6 +199,18 @@ function solve!(F::Factor{T}, x::StridedVecOrMat{T}, which::Symbol = :N) where {
     check(F, status) == OK || @warn "METAPACK: the solution is $(name(status))"
     return x
 end
+"""
+    apply!(F, x)
+
+x := A⁻¹ x without refinement and without a verdict, for callers that refine by themselves.
+"""
+function apply!(F::Factor{T}, x::Vector{T}) where {T}
+    length(x) == F.n || throw(DimensionMismatch("A has $(F.n) rows, x $(length(x))"))
+    F.n == 0 && return x
+    check(F, ccall(symbol(:mpk_solve_part), Cint, (Ptr{Cvoid}, Ptr{Cvoid}, Cint, Int32, Ptr{Cvoid}, Int64),
+                   F.context, F.factor, 4, 1, x, F.n))
+    return x
+end
 solve(F::Factor{T}, b::AbstractVecOrMat, which::Symbol = :N) where {T} = solve!(F, Array{T}(b), which)
 function solve(F::Factor{T}, b::AbstractVecOrMat{<:Complex}, which::Symbol = :N) where {T<:Real} # of a real A: both parts
     return complex.(solve(F, real.(b), which), solve(F, imag.(b), which))

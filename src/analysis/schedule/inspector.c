@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The inspector: update lists made ahead of their execution, by a thread of its own. */
 #define _GNU_SOURCE
+#include "../../core/relax.h"
 #include "../../core/trace.h"
 #include "inspector.h"
 
@@ -254,12 +255,6 @@ static void *inspect(void *arg) {
     return NULL;
 }
 
-static inline void relax(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
-
 /* The executor: give back what it had, wait for the next. */
 static mpk_status next_made(mpki_inspector *s, const mpki_portion **portion) {
     double start = 0;
@@ -275,7 +270,7 @@ static mpk_status next_made(mpki_inspector *s, const mpki_portion **portion) {
     if (s->made == s->taken && !s->end) {
         start = mpki_now_s();
         pthread_mutex_unlock(&s->mutex);
-        for (int k = 0; k < SPINS && s->made == s->taken && !s->end; k++) relax();
+        for (int k = 0; k < SPINS && s->made == s->taken && !s->end; k++) mpki_relax();
         pthread_mutex_lock(&s->mutex);
     }
     while (s->made == s->taken && !s->end) pthread_cond_wait(&s->ready, &s->mutex);

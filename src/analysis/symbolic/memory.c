@@ -9,8 +9,6 @@
 
 #include <math.h>
 
-static const char STAGE[] = "symbolic";
-
 static double rows_below(const mpk_analysis *an, int32_t s) {
     return (double)(an->rptr[s + 1] - an->rptr[s]);
 }
@@ -29,32 +27,61 @@ int64_t mpki_factor_bytes(const mpk_analysis *an, double entry) {
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
 
-/* Of a contribution: whole, or its part of a slab of small ones. */
+/* Of a contribution. */
 static double contribution_bytes(const mpk_analysis *an, int32_t s, double entry) {
     const int64_t m = an->rptr[s + 1] - an->rptr[s];
+    if (an->symmetry != MPK_GENERAL && mpki_is_small_leaf(an->sptr, an->child_ptr, s)) return 0;
     const int64_t entries =
         an->symmetry == MPK_GENERAL ? mpki_square_contribution(m) : mpki_trapezoid(m, m);
     return m ? ((double)entries + 8) * entry : 0;
 }
 
-/* The most that contributions take at once: that of a node is made before those of its children are
- * released. At least one slab, if there are any. */
-static double stack_bytes(mpk_context *ctx, const mpk_analysis *an, double entry) {
-    double held = 0, most = 0;
-    double *of_children = MPKI_ZNEW(ctx, STAGE, an->nsuper, double);
-    if (!of_children) return 0;
-    for (int32_t s = 0; s < an->nsuper; s++) {
-        const double own = contribution_bytes(an, s, entry);
-        held += own;
-        most = fmax(most, held);
-        held -= of_children[s];
-        if (an->parent[s] >= 0) of_children[an->parent[s]] += own;
+/* What contributions take: the large ones each its own memory; small ones are cut from slabs, which
+ * stay, and serve again for those of their size alone (engines/cpu/multifrontal/recycle.h). */
+typedef struct held {
+    int32_t spare[MPKI_SMALL_SIZES]; /* small ones that were given back */
+    int64_t slabs, left;             /* bytes left in the last of them */
+    double large, most;              /* bytes of large ones, and the most that they were */
+} held;
+
+static void take(held *h, double bytes) {
+    int64_t size;
+    if (bytes > MPKI_SMALL) {
+        h->large += mpki_alloc_bytes(bytes);
+        h->most = fmax(h->most, h->large);
+    } else if (bytes > 0) {
+        int32_t *spare = &h->spare[mpki_small_list((int64_t)bytes, &size)];
+        if (*spare > 0) {
+            --*spare;
+            return;
+        }
+        if (h->left < size) h->slabs++, h->left = MPKI_SLAB - MPKI_SMALL_STEP;
+        h->left -= size;
     }
-    mpki_release(ctx, of_children);
-    return most > 0 ? most + MPKI_SLAB : 0;
 }
 
-/* Workers that the walk will have. */
+static void give(held *h, double bytes) {
+    int64_t size;
+    if (bytes > MPKI_SMALL)
+        h->large -= mpki_alloc_bytes(bytes);
+    else if (bytes > 0)
+        h->spare[mpki_small_list((int64_t)bytes, &size)]++;
+}
+
+/* The most that contributions take at once: that of a node is made before those of its children are
+ * released. At least one slab, if there are any. */
+static double stack_bytes(const mpk_analysis *an, double entry) {
+    held h = {.slabs = 0};
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        take(&h, contribution_bytes(an, s, entry));
+        for (int32_t k = an->child_ptr[s]; k < an->child_ptr[s + 1]; k++)
+            give(&h, contribution_bytes(an, an->child[k], entry));
+    }
+    const double slab = mpki_alloc_bytes(MPKI_SLAB);
+    return h.most > 0 || h.slabs > 0 ? h.most + slab * (double)(h.slabs > 0 ? h.slabs : 1) : 0;
+}
+
+/* Workers that the walk will have, at most. */
 static int workers(mpk_context *ctx, const mpk_analysis *an) {
     double cost = 0;
     for (int32_t s = 0; s < an->nsuper; s++)
@@ -72,7 +99,7 @@ static double delayed_bytes(const mpk_analysis *an, double factor) {
 mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     mpk_analysis_info *info = &an->info;
     const double entry = (double)mpk_scalar_size(an->scalar), nodes = an->nsuper + 1;
-    const double factor = (double)mpki_factor_bytes(an, entry), stack = stack_bytes(ctx, an, entry);
+    const double factor = (double)mpki_factor_bytes(an, entry), stack = stack_bytes(an, entry);
     const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
     const double values = (double)(an->nnz + below) * entry; /* scaled */
     const double worker = (double)mpki_front_work(an->n) * entry + 12.0 * info->max_front;

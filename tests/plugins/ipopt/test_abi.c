@@ -32,6 +32,7 @@ static const char *const names[] = {"ma97_default_control_d",
                                     "ma57ad_",
                                     "ma57bd_",
                                     "ma57cd_",
+                                    "ma57dd_",
                                     "ma57ed_",
                                     "mc19ad_"};
 enum { NAMES = sizeof names / sizeof *names };

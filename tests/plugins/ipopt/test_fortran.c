@@ -86,6 +86,17 @@ static int ma57_solve(ma57 *s, int job, int nrhs, double *x, int ldx) {
     return s->info[0];
 }
 
+/* With refinement; work has n entries, as HiOp gives them. */
+static int ma57_refine(ma57 *s, const triplets *t, int job, int steps, const double *b, double *x,
+                       double *r) {
+    double *work = calloc((size_t)s->n, sizeof *work);
+    s->icntl[8] = steps;
+    ma57dd_(&job, &s->n, &s->ne, t->a, t->irn, t->jcn, s->fact, &s->lfact, s->ifact, &s->lifact, b,
+            x, r, work, s->iwork, s->icntl, s->cntl, s->info, s->rinfo);
+    free(work);
+    return s->info[0];
+}
+
 static void ma57_free(ma57 *s) {
     free(s->keep), free(s->ifact), free(s->iwork), free(s->fact);
 }
@@ -176,6 +187,38 @@ static void run(int n, int m) {
 static void both_solve(void **state) {
     (void)state;
     run(1, 0), run(2, 1), run(12, 5), run(70, 30);
+}
+
+/* ma57dd_: from nothing, as HiOp calls it, and from an x that is near; a factor of other values. */
+static void refinement_reaches_rounding(void **state) {
+    (void)state;
+    const int n = 100;
+    double *full = kkt_full(70, 30), b[100], x[100], r[100], older[100];
+    triplets t = triplets_make(n, full);
+    ma57 s = ma57_make(&t);
+    lower a = lower_make(n, 0, full);
+    assert_int_equal(ma57_factor(&s, t.a), 0);
+    random_rhs(n, older, b);
+    for (int job = 0; job < 3; job++)
+        for (int steps = 1; steps <= 10; steps += 9) {
+            for (int i = 0; i < n; i++) x[i] = job == 2 ? older[i] : job == 1 ? b[i] : NAN;
+            assert_int_equal(ma57_refine(&s, &t, job, steps, b, x, r), 0);
+            assert_true(residual(&a, 1, x, n, b) < 1e-12);
+            double worst = 0;
+            for (int i = 0; i < n; i++) worst = fmax(worst, fabs(r[i]));
+            assert_true(worst < 1e-9);
+            for (int i = 0; i < n; i++) older[i] = x[i] + 1e-3 * uniform();
+        }
+    for (int k = 0; k < t.nz; k++) t.a[k] *= 1 + 1e-3 * uniform();
+    assert_int_equal(ma57_refine(&s, &t, 0, 10, b, x, r), 0); /* the triplets are the system */
+    double worst = 0;
+    for (int i = 0; i < n; i++) worst = fmax(worst, fabs(r[i]));
+    assert_true(worst < 1e-3);
+    ma57 none = s;
+    none.n = 0;
+    assert_int_equal(ma57_refine(&none, &t, 0, 1, b, x, r), MA57_N);
+    lower_free(&a), ma57_free(&s), triplets_free(&t);
+    free(full);
 }
 
 static void singular_matrices_are_told(void **state) {
@@ -411,6 +454,7 @@ static int clear(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_solve),
+        cmocka_unit_test(refinement_reaches_rounding),
         cmocka_unit_test(singular_matrices_are_told),
         cmocka_unit_test(workspace_grows),
         cmocka_unit_test(bad_calls_are_told),

@@ -45,19 +45,12 @@
         .solve = {NAME(isa, llt_solve), NAME(isa, ldlt_solve), NAME(isa, ldu_solve)},              \
     };
 
-#if MPKI_ISAS & 1
-TABLE(generic)
-#endif
-#if MPKI_ISAS & 2
-TABLE(avx2)
-#endif
-#if MPKI_ISAS & 4
-TABLE(avx512)
-#endif
+#define WHERE_BUILT(isa) MPKI_IF_##isa(TABLE(isa), )
+MPKI_LEVELS(WHERE_BUILT)
 
 const FN(batch_kernels) * FN(batch_portable)(void) {
-    static const FN(batch_kernels) *const tables[] = {
-        MPKI_IF_generic(&generic_table), MPKI_IF_avx2(&avx2_table), MPKI_IF_avx512(&avx512_table)};
+#define ENTRY(isa) MPKI_IF_##isa(&isa##_table, NULL),
+    static const FN(batch_kernels) *const tables[] = {MPKI_LEVELS(ENTRY)};
     return tables[mpki_cpu_level()];
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether the threads share a sweep, and how they wait for one another. */
 #define _GNU_SOURCE
+#include "core/relax.h"
 #include "sweeps.h"
 
 #include <sched.h>
@@ -25,7 +26,5 @@ void mpki_sweep_wait(int *spins) {
         sched_yield();
         return;
     }
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
+    mpki_relax();
 }

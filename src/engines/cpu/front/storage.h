@@ -47,8 +47,33 @@ static inline double mpki_node_cost(double w, double m, double flops) {
 
 enum {
     MPKI_WORTH_THREADS = 5000000, /* the cost of a tree below which a second worker is too late */
-    MPKI_SLAB = 1 << 17,          /* bytes from which small contributions are cut */
-    MPKI_NODE_BYTES = 160         /* that a walk keeps for a node, at most */
+    /* bytes from which small contributions are cut: with what is kept beside them (core/memory.c)
+     * nine times 2^14, so that four of the largest fit */
+    MPKI_SLAB = 9 * (1 << 14) - 128,
+    MPKI_NODE_BYTES = 160 /* that a walk keeps for a node, at most */
 };
+
+/** Does this node of a symmetric matrix keep what it has for its parent in its own numbers? */
+static inline int mpki_is_small_leaf(const int32_t *sptr, const int32_t *child_ptr, int32_t s) {
+    return child_ptr[s] == child_ptr[s + 1] && sptr[s + 1] - sptr[s] <= 2;
+}
+
+/** Small contributions: of at most MPKI_SMALL bytes, by size; sizes are 64 bytes apart up to
+ *  MPKI_SMALL_FINE, and an eighth above. A slab begins with MPKI_SMALL_STEP bytes of its own. */
+enum { MPKI_SMALL = 1 << 15, MPKI_SMALL_FINE = 4096, MPKI_SMALL_STEP = 64, MPKI_SMALL_SIZES = 89 };
+
+/** Which list a block of so many bytes belongs to, and its size there. */
+static inline int mpki_small_list(int64_t bytes, int64_t *size) {
+    int list = MPKI_SMALL_FINE / MPKI_SMALL_STEP, shift = 9; /* of an eighth of 4096 */
+    if (bytes <= MPKI_SMALL_FINE) {
+        list = (int)((bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP);
+        *size = list * MPKI_SMALL_STEP;
+        return list;
+    }
+    for (; bytes > (int64_t)16 << shift; shift++) list += 8;
+    const int64_t eighths = ((bytes - 1) >> shift) - 7;
+    *size = (eighths + 8) << shift;
+    return list + (int)eighths;
+}
 
 #endif

@@ -10,6 +10,7 @@ int mpki_cpu_level(void) {
 }
 
 const char *mpki_cpu_name(void) {
-    static const char *const names[] = {"cpu-generic", "cpu-avx2", "cpu-avx512"};
+#define NAME(word) "cpu-" #word,
+    static const char *const names[] = {MPKI_LEVELS(NAME)};
     return names[mpki_cpu_level()];
 }

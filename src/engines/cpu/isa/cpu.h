@@ -5,8 +5,7 @@
 #include "kernels/blocks.h"
 #include "kernels/kernels.h"
 
-/** Table of precision T. METAPACK_CPU=generic|avx2|avx512 in the environment forbids the wider
- * ones (core/cpu.h). */
+/** Table of precision T. METAPACK_CPU in the environment forbids the wider ones (core/cpu.h). */
 const FN(kernels) * FN(cpu_kernels)(void);
 /** Table of the kernels on small blocks, of precision T; METAPACK_CPU counts as above. */
 const FN(block_kernels) * FN(cpu_block_kernels)(void);

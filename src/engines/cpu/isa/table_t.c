@@ -4,17 +4,15 @@
 #include "level.h"
 
 #define TABLE(isa, name) FN(isa##_##name)
-#define LEVELS(name)                                                                               \
-    {                                                                                              \
-        MPKI_IF_generic(&TABLE(generic, name)), MPKI_IF_avx2(&TABLE(avx2, name)),                  \
-            MPKI_IF_avx512(&TABLE(avx512, name))                                                   \
-    }
-extern const FN(kernels) TABLE(generic, table), TABLE(avx2, table), TABLE(avx512, table);
-extern const FN(block_kernels) TABLE(generic, block_table), TABLE(avx2, block_table),
-    TABLE(avx512, block_table);
+#define DECLARE(isa)                                                                               \
+    extern const FN(kernels) TABLE(isa, table);                                                    \
+    extern const FN(block_kernels) TABLE(isa, block_table);
+MPKI_LEVELS(DECLARE)
 
-static const FN(kernels) *const tables[] = LEVELS(table);
-static const FN(block_kernels) *const block_tables[] = LEVELS(block_table);
+#define KERNELS(isa) MPKI_IF_##isa(&TABLE(isa, table), NULL),
+#define BLOCKS(isa) MPKI_IF_##isa(&TABLE(isa, block_table), NULL),
+static const FN(kernels) *const tables[] = {MPKI_LEVELS(KERNELS)};
+static const FN(block_kernels) *const block_tables[] = {MPKI_LEVELS(BLOCKS)};
 
 const FN(kernels) * FN(cpu_kernels)(void) {
     return tables[mpki_cpu_level()];

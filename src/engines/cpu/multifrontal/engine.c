@@ -72,7 +72,8 @@ static mpk_status find_numbers(mpki_direct *f, const void *ax, void **sax, int64
     if (!f->kept || !mpki_kept_touch(f->kept, tree, *sax, rules, mpki_arena_bytes(&f->arena)))
         start_anew(f);
     if (several && rules->memory_limit > 0)
-        mpki_memory_bound(f->ctx, held + f->memory.bytes, rules->memory_limit);
+        mpki_memory_bound(f->ctx, held + f->memory.bytes + (f->kept ? f->kept->bytes : 0),
+                          rules->memory_limit);
     status = MPKI_DISPATCH(tree->scalar, walk)(f, *sax, rules, stop, result);
     if (several) mpki_memory_bound(f->ctx, 0, 0);
     if (f->kept && !mpk_failed(status) && !result->runaway)

@@ -119,14 +119,14 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     const int64_t n = g.f.nrows;
     T *v = z->v[worker];
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
-    take_contributions(z, s, !p->transposed, p->y, v + g.f.w);
+    take_contributions(z, worker, 1, s, !p->transposed, p->y, v + g.f.w);
     for (int32_t i = 0; i < e; i++) v[i] = p->y[names[i]];
     if (p->transposed)
         forward_ut(&g, v);
     else
         forward_l(&g, v);
     for (int32_t i = 0; i < e; i++) p->y[names[i]] = v[i];
-    if (n > e) memcpy((T *)z->u + z->at[s], v + e, (size_t)(n - e) * sizeof(T));
+    if (n > e) memcpy(parent_part(z, worker, 1, s), v + e, (size_t)(n - e) * sizeof(T));
 }
 
 /* From the equations' order, for e pivots, to the unknowns'. */
@@ -153,8 +153,8 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
 
 void FN(general_solve)(mpki_direct_solver *z, bool transposed, void *y, void *x) {
     vectors p = {y, x, transposed, false};
-    mpki_visit_up(z, forward_node, &p);
-    mpki_visit_down(z, backward_node, &p);
+    mpki_visit_up(z, 0, forward_node, &p);
+    mpki_visit_down(z, 0, backward_node, &p);
 }
 
 void FN(general_null)(mpki_direct_solver *z, bool transposed, void *vy, void *x) {
@@ -169,7 +169,7 @@ void FN(general_null)(mpki_direct_solver *z, bool transposed, void *vy, void *x)
                 p.y[at] = t_make(mpki_random_at((uint64_t)at) >> 63 ? (R)-1 : (R)1, 0);
             }
     }
-    mpki_visit_down(z, backward_node, &p);
+    mpki_visit_down(z, 0, backward_node, &p);
 }
 
 /* ---- several, one after the other at each node ----------------------------------------------- */

@@ -16,11 +16,14 @@ static bool is_outer(const mpki_tree_view *tree, int32_t s) {
     return tree->outer > 0 && s == tree->nsuper - 1;
 }
 
-/* The outer node's contribution is the Schur complement, which the factor has anyway. */
+/* The outer node's contribution is the Schur complement, which the factor has anyway; a small leaf has
+ * its own in its numbers. */
 static int64_t contribution_bytes(const mpki_tree_view *tree, int32_t s,
                                   int64_t (*contribution)(int64_t m)) {
     const int64_t m = tree->rptr[s + 1] - tree->rptr[s];
     if (m == 0 || is_outer(tree, s)) return 0;
+    if (tree->symmetry != MPK_GENERAL && mpki_is_small_leaf(tree->sptr, tree->child_ptr, s))
+        return 0;
     const int64_t bytes = (contribution(m) + 8) * (int64_t)mpk_scalar_size(tree->scalar);
     return (bytes + 63) & ~(int64_t)63;
 }

@@ -69,7 +69,7 @@ struct mpki_direct {
     mpki_pace pace;
     double limited; /* memory_limit for which that is one worker; 0: it is not for a limit */
     void *schur;    /* outer rows: the contribution of the last node, a trapezoid; NULL: none yet */
-    mpki_kept *kept; /* rules.keep: for the next values; NULL: nothing */
+    mpki_kept *kept;     /* rules.keep: for the next values; NULL: nothing */
     mpki_lock making;    /* of: */
     mpki_places *places; /* for solves along paths; NULL until the first one */
 };
@@ -97,20 +97,25 @@ void mpki_direct_save(const mpki_direct *f, mpki_archive *to);
 mpk_status mpki_direct_load(mpki_direct *f, mpki_archive *from, const double *scale, double size,
                             int threads);
 
-/** Work space that the solves with one factor share. One right-hand side goes over the tree in
- *  parallel: what a node subtracts from its ancestors travels from child to parent (in u), so that
- *  no two threads write the same entry and the order of every sum is fixed. Several right-hand
- *  sides are cut into blocks, each swept by one worker. */
+/** Work space that the solves with one factor share. Right-hand sides go over the tree in parallel,
+ *  one, or a block of them: what a node subtracts from its ancestors travels from child to parent
+ *  (in u), so that no two threads write the same entry and the order of every sum is fixed. Where
+ *  the tree has work for few, each worker takes blocks of its own over the whole tree; their bits are
+ *  the same. */
 struct mpki_direct_solver {
     mpk_context *ctx;
     const mpki_direct *f;
     const void *kernels; /* of the factor's precision */
     int threads;
     int block;       /* most right-hand sides swept together */
+    bool apart;      /* blocks go to a worker each; else over the tree by all workers */
+    bool alone;      /* now: this is under way */
     mpki_pool *pool; /* NULL: the calling thread alone */
-    int64_t *at;     /* nsuper + 1: where a node's part of u begins */
+    /* where a node's part of u begins, in rows of so many numbers as there are sides: >= 0: of the
+     * `shared` ones, for a parent in another task; ~at: of the worker's `own`, a stack */
+    int64_t *at, shared, own;
     void *u;
-    void *y;                    /* (n + outer) * block * threads, by position */
+    void *y;                    /* (n + outer) * block, by position, for each who is alone */
     int32_t *pivot;             /* n: number of the pivot at each position; NULL: not asked for */
     void **v;                   /* threads: rows of a node */
     int32_t *child_ptr, *child; /* of the tasks: who waits for whom in the backward sweep */
@@ -143,8 +148,12 @@ struct mpki_direct_solver {
     /** y := L^-T y (L^-H when Hermitian), of D^-1 y where `diagonal`, one right-hand side, all    \
      *  workers. x: likewise the result, node by node; NULL: it is not wanted there */             \
     void mpki_##p##_backward(mpki_direct_solver *s, bool diagonal, void *y, void *x);              \
-    /** y := (L D L^T)^-1 y for nrhs right-hand sides, by this worker alone */                     \
-    void mpki_##p##_sweep_block(const mpki_direct_solver *s, int worker, int nrhs, void *y);       \
+    /** The same for nrhs right-hand sides, y in rows of nrhs, b and x by columns; backward of       \
+     *  D^-1 y. By all workers, or by this one where the solver says that each is alone. */          \
+    void mpki_##p##_forward_block(mpki_direct_solver *s, int worker, int nrhs, const void *b,      \
+                                  int64_t ldb, void *y);                                           \
+    void mpki_##p##_backward_block(mpki_direct_solver *s, int worker, int nrhs, void *y, void *x,  \
+                                   int64_t ldx);                                                   \
     /** c := the contribution of the outer rows, unscaled: the lower triangle */                   \
     void mpki_##p##_get_schur(const mpki_direct *f, void *c, int64_t ldc);                         \
     /** The outer rows of y := 0, := what they are of x2, or x2 := what they are of y */           \
@@ -153,21 +162,13 @@ struct mpki_direct_solver {
                              void *y);                                                             \
     void mpki_##p##_outer_out(const mpki_direct *f, int nrhs, const void *y, void *x2,             \
                               int64_t ldx2);                                                       \
-    /** After forward(): what the sweep subtracts from the outer rows, in y's rows */              \
-    void mpki_##p##_outer_take(const mpki_direct_solver *s, void *y);                              \
-    /** The sweeps of sweep_block() alone: y := L^-1 y, y := L^-T y */                             \
-    void mpki_##p##_forward_sweep(const mpki_direct_solver *s, int worker, int nrhs, void *y);     \
-    void mpki_##p##_backward_sweep(const mpki_direct_solver *s, int worker, int nrhs, void *y);    \
-    /** y := D^-1 y, zero pivots give 0 */                                                         \
-    void mpki_##p##_diagonal(const mpki_direct *f, int nrhs, void *y);                             \
+    /** After forward() or forward_block(): what the sweep subtracts from the outer rows */         \
+    void mpki_##p##_outer_take(const mpki_direct_solver *s, int worker, int nrhs, void *y);        \
+    /** y := D^-1 y for one right-hand side, zero pivots give 0 */                                 \
+    void mpki_##p##_diagonal(const mpki_direct *f, void *y);                                       \
     /** y := |D|^-1 y for one right-hand side, 2x2 blocks by their eigenvalues (real, Hermitian)   \
      */                                                                                            \
     void mpki_##p##_diagonal_abs(const mpki_direct *f, void *y);                                   \
-    /** y := P S x and x := S P^T y, for columns x with leading dimension ldx */                   \
-    void mpki_##p##_permute_in(const mpki_direct *f, int nrhs, const void *x, int64_t ldx,         \
-                               void *y);                                                           \
-    void mpki_##p##_permute_out(const mpki_direct *f, int nrhs, const void *y, void *x,            \
-                                int64_t ldx);                                                      \
     /** The slot of mpki_direct_engine. */                                                         \
     mpk_status mpki_##p##_selected_inverse(mpk_context *ctx, const mpki_direct *f,                 \
                                            const mpki_selected_wish *wish,                         \

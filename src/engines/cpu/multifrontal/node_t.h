@@ -64,23 +64,36 @@ static inline void look_ahead(const mpki_node *node) {
     __builtin_prefetch(node->id);
 }
 
+/* What a node has for its parent: its rows without pivots, nr numbers each. It stays in the worker's
+ * own stack where the parent is of the same task. */
+static inline T *parent_part(const mpki_direct_solver *z, int worker, int nr, int32_t s) {
+    const int64_t at = z->at[s], each = z->shared + z->own;
+    const int64_t from = z->alone ? worker * each : 0;
+    const int64_t own = z->shared + (z->alone ? 0 : worker * z->own);
+    return (T *)z->u + nr * (from + (at < 0 ? own + ~at : at));
+}
+
 /* What the children subtract from this node's rows goes into y for its columns, into v for the rows
- * below. rows: y is by the rows of a general matrix */
-static inline void take_contributions(const mpki_direct_solver *z, int32_t s, bool rows, T *y,
-                                      T *v) {
+ * below; nr numbers a row. rows: y is by the rows of a general matrix */
+static inline __attribute__((always_inline)) void take_contributions(const mpki_direct_solver *z,
+                                                                     int worker, int nr, int32_t s,
+                                                                     bool rows, T *y, T *v) {
     const mpki_tree_view *tree = &z->f->tree;
     const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
         const int32_t c = tree->child[k];
         const mpki_node *node = &z->f->node[c];
         const int32_t *names = rows ? node->row : node->id;
-        const T *u = (const T *)z->u + z->at[c];
-        for (int32_t i = node->nelim; i < node->w; i++) y[names[i]] += *u++;
         const int32_t *rel = tree->rel + tree->rptr[c], *ridx = tree->ridx + tree->rptr[c];
         const int32_t m = (int32_t)(node->nrows - node->w);
+        const T *u = parent_part(z, worker, nr, c);
         int32_t r = 0;
-        for (; r < m && rel[r] < own; r++) y[ridx[r]] += u[r];
-        for (; r < m; r++) v[rel[r] - own] += u[r];
+        for (int32_t i = node->nelim; i < node->w; i++, u += nr)
+            for (int q = 0; q < nr; q++) y[(int64_t)names[i] * nr + q] += u[q];
+        for (; r < m && rel[r] < own; r++, u += nr)
+            for (int q = 0; q < nr; q++) y[(int64_t)ridx[r] * nr + q] += u[q];
+        for (; r < m; r++, u += nr)
+            for (int q = 0; q < nr; q++) v[(int64_t)(rel[r] - own) * nr + q] += u[q];
     }
 }
 

@@ -79,23 +79,9 @@ void mpki_recycler_free(mpki_recycler *r) {
     mpki_lock_end(&r->lock);
 }
 
-/* Which list a block belongs to, and its size there. */
-static int small_list(int64_t bytes, int64_t *size) {
-    int list = MPKI_SMALL_FINE / MPKI_SMALL_STEP, shift = 9; /* of an eighth of 4096 */
-    if (bytes <= MPKI_SMALL_FINE) {
-        list = (int)((bytes + MPKI_SMALL_STEP - 1) / MPKI_SMALL_STEP);
-        *size = list * MPKI_SMALL_STEP;
-        return list;
-    }
-    for (; bytes > (int64_t)16 << shift; shift++) list += 8;
-    const int64_t steps = ((bytes - 1) >> shift) - 7;
-    *size = (steps + 8) << shift;
-    return list + (int)steps;
-}
-
 void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
     int64_t size;
-    const int list = small_list(bytes, &size);
+    const int list = mpki_small_list(bytes, &size);
     void *block = s->free[list];
     if (block) {
         s->free[list] = *(void **)block;
@@ -116,7 +102,7 @@ void *mpki_small_get(mpki_small_blocks *s, int64_t bytes) {
 
 void mpki_small_put(mpki_small_blocks *s, void *ptr, int64_t bytes) {
     int64_t size;
-    void **list = &s->free[small_list(bytes, &size)];
+    void **list = &s->free[mpki_small_list(bytes, &size)];
     *(void **)ptr = *list;
     *list = ptr;
 }

@@ -5,6 +5,7 @@
  * as long as filling it. Blocks that are too small to matter come straight from the context. */
 #include "core/core.h"
 #include "core/lock.h"
+#include "engines/cpu/front/storage.h"
 
 typedef struct mpki_recycler {
     mpk_context *ctx;
@@ -25,12 +26,9 @@ void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes);
 /** Free all spare blocks. */
 void mpki_recycler_free(mpki_recycler *r);
 
-/** Memory that is used again of at most MPKI_SMALL bytes a block, one object for each worker and no
- * lock: lists by size, cut from slabs; sizes are 64 bytes apart up to MPKI_SMALL_FINE, and an eighth
- * above. A block may be given back to another worker's object than it came from; the slabs live
- * until all objects are freed. */
-enum { MPKI_SMALL = 1 << 15, MPKI_SMALL_FINE = 4096, MPKI_SMALL_STEP = 64, MPKI_SMALL_SIZES = 89 };
-
+/** Memory that is used again of at most MPKI_SMALL bytes a block (engines/cpu/front/storage.h), one
+ * object for each worker and no lock: lists by size, cut from slabs. A block may be given back to
+ * another worker's object than it came from; the slabs live until all objects are freed. */
 typedef struct mpki_small_blocks {
     mpk_context *ctx;
     const char *stage;            /* that errors name */

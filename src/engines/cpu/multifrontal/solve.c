@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-enum { BLOCK = 8 /* right-hand sides of a sweep; fixed, so that bits do not depend on threads */ };
+/* Right-hand sides of a sweep, at most and, where workers are to have some each, at least; of a
+ * general matrix, whose bits depend on it, always the least. */
+enum { MOST = 16, LEAST = 8 };
 
 void mpki_direct_solver_free(mpki_direct_solver **handle) {
     mpki_direct_solver *s = *handle;
@@ -36,6 +38,34 @@ static int take_team(mpki_direct_solver *s) {
     return mpki_pool_set_team(s->pool, s->threads);
 }
 
+/* Places in u: a node's part lies on the stack of the worker that does its task, where the parent
+ * takes it from the top; of the last of a task, in the memory that all see. */
+static void place(mpki_direct_solver *s) {
+    const mpki_direct *f = s->f;
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_tasks *tasks = &f->memory.tasks;
+    const mpki_task all = {.first = 0, .last = tree->nsuper - 1};
+    for (int32_t k = 0; k < (s->threads > 1 ? tasks->count : 1); k++) {
+        const mpki_task *t = s->threads > 1 ? &tasks->task[k] : &all;
+        int64_t top = 0;
+        for (int32_t c = t->first; c <= t->last; c++) {
+            const int64_t rows = f->node[c].nrows - f->node[c].nelim;
+            for (int32_t q = tree->child_ptr[c]; q < tree->child_ptr[c + 1]; q++) {
+                const mpki_node *child = &f->node[tree->child[q]];
+                if (s->at[tree->child[q]] < 0) top -= child->nrows - child->nelim;
+            }
+            if (tree->parent[c] < 0 || tree->parent[c] > t->last) {
+                s->at[c] = s->shared;
+                s->shared += rows;
+            } else {
+                s->at[c] = ~top;
+                top += rows;
+                if (top > s->own) s->own = top;
+            }
+        }
+    }
+}
+
 static void fill(mpki_direct_solver *s, int threads) {
     const mpki_tree_view *tree = &s->f->tree;
     const mpki_tasks *tasks = &s->f->memory.tasks;
@@ -43,47 +73,57 @@ static void fill(mpki_direct_solver *s, int threads) {
     s->at = MPKI_NEW(s->ctx, "solve", (int64_t)tree->nsuper + 1, int64_t);
     s->v = MPKI_ZNEW(s->ctx, "solve", s->threads, void *);
     if (!s->at || !s->v) return;
-    s->at[0] = 0;
-    for (int32_t k = 0; k < tree->nsuper; k++)
-        s->at[k + 1] = s->at[k] + s->f->node[k].nrows - s->f->node[k].nelim;
-    s->u = mpki_alloc(s->ctx, "solve", s->at[tree->nsuper], size);
-    for (int t = 0; t < s->threads; t++) {
-        const int64_t rows = (int64_t)s->f->max_front + 8;
+    place(s);
+    const int64_t rows =
+        s->apart ? s->threads * (s->shared + s->own) : s->shared + s->threads * s->own;
+    s->u = mpki_alloc(s->ctx, "solve", rows * s->block, size);
+    for (int t = 0; t < s->threads; t++)
         s->v[t] = mpki_alloc(s->ctx, "solve",
-                             rows * s->block + MPKI_PANEL * (int64_t)(s->block + 16), size);
-    }
+                             ((int64_t)s->f->max_front + 8) * s->block +
+                                 (tree->symmetry == MPK_GENERAL ? MPKI_PANEL * (s->block + 16) : 0),
+                             size);
     if (s->threads > 1 && !mpk_failed(mpki_failed(s->ctx))) {
         mpki_tasks_children(s->ctx, "solve", tasks, &s->child_ptr, &s->child);
         s->waits = mpki_alloc(s->ctx, "solve", tasks->count + 1, sizeof *s->waits);
         s->pool = mpki_context_pool(s->ctx, threads, tasks->count + 1);
     }
     const int vectors = tree->symmetry == MPK_GENERAL ? 2 : 1; /* equations, and unknowns */
-    s->y = mpki_alloc(s->ctx, "solve", vectors * rows_of(tree) * s->block * s->threads, size);
+    s->y = mpki_alloc(s->ctx, "solve",
+                      vectors * rows_of(tree) * s->block * (s->apart ? s->threads : 1), size);
+}
+
+static int least(int64_t a, int64_t b) {
+    return (int)(a < b ? a : b);
 }
 
 mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int threads,
                                    int32_t columns, mpki_direct_solver **out) {
     mpki_direct_solver *s = MPKI_ZNEW(ctx, "solve", 1, mpki_direct_solver);
+    const bool general = f->tree.symmetry == MPK_GENERAL;
     *out = s;
     if (!s) return mpki_failed(ctx);
     s->ctx = ctx;
     s->f = f;
-    s->block = columns < 2 ? 1 : columns < BLOCK ? columns : BLOCK;
+    s->block = columns < 2 ? 1 : least(columns, general ? LEAST : MOST);
     s->threads = 1;
-    const int all = mpki_context_threads(ctx, threads), planned = f->memory.useful.solve;
-    if (f->memory.tasks.count > 1) /* a column over the tree, as it was cut to be factorized */
-        s->threads = planned < all ? planned : all;
+    const mpki_useful *useful = &f->memory.useful;
+    const int all = mpki_context_threads(ctx, threads);
+    if (f->memory.tasks.count > 1) /* over the tree, as it was cut to be factorized */
+        s->threads = least(s->block > 1 && !general ? useful->sides : useful->solve, all);
     if (s->block > 1 && f->nnz * s->block >= MPKI_SOLVE_SHARED) {
-        const int64_t blocks = (columns + BLOCK - 1) / BLOCK, most = blocks < all ? blocks : all;
-        if (s->threads < most) s->threads = (int)most;
+        const int64_t apart = least((columns + LEAST - 1) / LEAST, all);
+        s->apart = apart > s->threads;
+        if (s->apart) s->threads = (int)apart;
     }
+    if (s->apart) s->block = LEAST;
+    s->apart = s->apart || general;
     s->all = all;
     fill(s, all);
     if (mpk_failed(mpki_failed(ctx))) mpki_direct_solver_free(out);
     return mpki_failed(ctx);
 }
 
-/* ---- X := A^-1 B, blocks of columns, a worker for each --------------------------------------- */
+/* ---- X := A^-1 B, blocks of columns ----------------------------------------------------------- */
 
 typedef struct columns {
     mpki_direct_solver *s;
@@ -98,7 +138,17 @@ typedef struct columns {
 
 static char *room_of(const mpki_direct_solver *s, int worker) {
     const int64_t size = (int64_t)mpk_scalar_size(s->f->tree.scalar);
-    return (char *)s->y + worker * rows_of(&s->f->tree) * s->block * size;
+    return (char *)s->y + (s->alone ? worker : 0) * rows_of(&s->f->tree) * s->block * size;
+}
+
+/* One block after the other over the tree, or each by a worker. */
+static void each_block(columns *c, mpki_task_fn item) {
+    mpki_direct_solver *s = c->s;
+    const int64_t blocks = (c->nrhs + s->block - 1) / s->block;
+    s->alone = s->apart;
+    if (s->apart) mpki_pool_for(s->pool, 0, blocks, item, c);
+    for (int64_t k = 0; !s->apart && k < blocks; k++) item(NULL, 0, c, k);
+    s->alone = false;
 }
 
 static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
@@ -107,14 +157,15 @@ static void block_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const mpki_direct *f = c->s->f;
     const mpk_scalar scalar = f->tree.scalar;
     const size_t size = mpk_scalar_size(scalar);
-    const int64_t r0 = item * BLOCK;
-    const int block = c->nrhs - r0 < BLOCK ? (int)(c->nrhs - r0) : BLOCK;
+    const int64_t r0 = item * c->s->block;
+    const int block = least(c->nrhs - r0, c->s->block);
     if (mpki_cancelled(c->s->ctx)) return;
     char *y = room_of(c->s, worker);
-    MPKI_DISPATCH(scalar, permute_in)(f, block, c->b + (size_t)(r0 * c->ldb) * size, c->ldb, y);
+    MPKI_DISPATCH(scalar, forward_block)
+    (c->s, worker, block, c->b + (size_t)(r0 * c->ldb) * size, c->ldb, y);
     MPKI_DISPATCH(scalar, outer_clear)(f, block, y);
-    MPKI_DISPATCH(scalar, sweep_block)(c->s, worker, block, y);
-    MPKI_DISPATCH(scalar, permute_out)(f, block, y, c->x + (size_t)(r0 * c->ldx) * size, c->ldx);
+    MPKI_DISPATCH(scalar, backward_block)
+    (c->s, worker, block, y, c->x + (size_t)(r0 * c->ldx) * size, c->ldx);
 }
 
 /* ---- a part of it, on one column ------------------------------------------------------------- */
@@ -154,7 +205,7 @@ static void apply_column(mpki_direct_solver *s, mpk_part part, const void *b, vo
     else
         take_between(s, size, b, s->y);
     if (abs) MPKI_DISPATCH(scalar, diagonal_abs)(f, s->y);
-    if (part == MPK_PART_D) MPKI_DISPATCH(scalar, diagonal)(f, 1, s->y);
+    if (part == MPK_PART_D) MPKI_DISPATCH(scalar, diagonal)(f, s->y);
     if (all || part == MPK_PART_LT) {
         MPKI_DISPATCH(scalar, outer_clear)(f, 1, s->y);
         MPKI_DISPATCH(scalar, backward)(s, divides, s->y, x);
@@ -229,7 +280,7 @@ mpk_status mpki_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t nrhs,
     const int team = take_team(s);
     if (part == MPK_PART_ALL && nrhs > 1 && s->block > 1) {
         columns c = {.s = s, .b = b, .x = x, .ldb = ldb, .ldx = ldx, .nrhs = nrhs};
-        mpki_pool_for(s->pool, 0, (nrhs + BLOCK - 1) / BLOCK, block_item, &c);
+        each_block(&c, block_item);
     } else {
         for (int32_t r = 0; r < nrhs && !mpki_cancelled(s->ctx); r++)
             apply_column(s, part, (const char *)b + (size_t)(r * ldb) * size,
@@ -248,33 +299,27 @@ static void outer_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const mpk_scalar scalar = f->tree.scalar;
     const size_t size = mpk_scalar_size(scalar);
     const int64_t r0 = item * c->s->block;
-    const int block = c->nrhs - r0 < c->s->block ? (int)(c->nrhs - r0) : c->s->block;
+    const int block = least(c->nrhs - r0, c->s->block);
     if (mpki_cancelled(c->s->ctx)) return;
     char *y = room_of(c->s, worker);
     char *x2 = c->x2 ? c->x2 + (size_t)(r0 * c->ldx2) * size : NULL;
-    const bool alone = c->s->block == 1; /* one right-hand side goes over the tree in parallel */
+    const bool one = c->s->block == 1;
     const char *b = c->b + (size_t)(r0 * c->ldb) * size;
     char *x = c->part == MPKI_CONDENSE ? NULL : c->x + (size_t)(r0 * c->ldx) * size;
-    MPKI_DISPATCH(scalar, outer_clear)(f, block, y);
-    if (alone) {
+    if (one)
         MPKI_DISPATCH(scalar, forward)(c->s, b, y);
-        MPKI_DISPATCH(scalar, outer_take)(c->s, y);
-    } else {
-        MPKI_DISPATCH(scalar, permute_in)(f, block, b, c->ldb, y);
-        MPKI_DISPATCH(scalar, forward_sweep)(c->s, worker, block, y);
-    }
+    else
+        MPKI_DISPATCH(scalar, forward_block)(c->s, worker, block, b, c->ldb, y);
     if (c->part == MPKI_CONDENSE) {
+        MPKI_DISPATCH(scalar, outer_take)(c->s, worker, block, y);
         MPKI_DISPATCH(scalar, outer_out)(f, block, y, x2, c->ldx2);
         return;
     }
     MPKI_DISPATCH(scalar, outer_in)(f, block, x2, c->ldx2, y);
-    if (alone) {
+    if (one)
         MPKI_DISPATCH(scalar, backward)(c->s, true, y, x);
-        return;
-    }
-    MPKI_DISPATCH(scalar, diagonal)(f, block, y);
-    MPKI_DISPATCH(scalar, backward_sweep)(c->s, worker, block, y);
-    MPKI_DISPATCH(scalar, permute_out)(f, block, y, x, c->ldx);
+    else
+        MPKI_DISPATCH(scalar, backward_block)(c->s, worker, block, y, x, c->ldx);
 }
 
 mpk_status mpki_direct_outer(mpki_direct_solver *s, mpki_outer_part part, int32_t nrhs,
@@ -282,8 +327,7 @@ mpk_status mpki_direct_outer(mpki_direct_solver *s, mpki_outer_part part, int32_
                              int64_t ldx) {
     columns c = {s, b, x, ldb, ldx, nrhs, x2, ldx2, part};
     const int team = take_team(s);
-    if (s->block > 1) mpki_pool_for(s->pool, 0, (nrhs + s->block - 1) / s->block, outer_item, &c);
-    for (int32_t r = 0; s->block == 1 && r < nrhs; r++) outer_item(NULL, 0, &c, r);
+    each_block(&c, outer_item);
     mpki_pool_set_team(s->pool, team);
     return mpki_cancelled(s->ctx) ? mpki_stopped(s->ctx, "solve") : MPK_OK;
 }

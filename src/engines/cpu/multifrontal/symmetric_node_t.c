@@ -2,6 +2,7 @@
 /* A node of a symmetric matrix: its front is gathered from entries of A and its children's
  * contributions, all of them lower triangles, and factored by tiles. */
 #include "front_of_t.h"
+#include "pair_t.h"
 #include "trapezoid_t.h"
 #include "walk_t.h"
 
@@ -33,12 +34,62 @@ static int32_t first_row(const mpki_tree_view *tree, int32_t child, int32_t row)
     return low;
 }
 
+/* What is added: e = 0 a column of the child's contribution, else of -L D L^T for a leaf of e columns,
+ * the sum of x[k] times a[k]. */
+typedef struct addend {
+    const T *x[2];
+    T a[2];
+} addend;
+
+static inline __attribute__((always_inline)) T entry_of(const int e, const addend *t, int32_t i) {
+    if (e == 0) return t->x[0][i];
+    const T first = t_mul(t->x[0][i], t->a[0]);
+    return e == 1 ? first : first + t_mul(t->x[1][i], t->a[1]);
+}
+
+/* Row `from` of the child and those after it go to y. */
+static inline __attribute__((always_inline)) void
+add_run(const int e, const addend *t, int32_t from, int32_t count, T *restrict y) {
+    for (int32_t i = 0; i < count; i++) y[i] += entry_of(e, t, from + i);
+}
+
+/* The same of single entries. */
+static inline __attribute__((always_inline)) void add_entries(const int e, const addend *t,
+                                                              const gather *g, const int32_t *rel,
+                                                              int32_t from, int32_t rows,
+                                                              T *restrict y) {
+    for (int32_t i = from; i < rows; i++)
+        y[rel[i] + (rel[i] < g->own ? 0 : g->delayed)] += entry_of(e, t, i);
+}
+
+/* Column j of what a child adds. */
+static inline __attribute__((always_inline)) addend
+addend_of(const int e, const gather *g, int32_t child, int64_t ldm, int32_t j) {
+    const mpki_node *node = &g->z->f->node[child];
+    const bool hermitian = g->z->rules.hermitian;
+    const T *d = node->d;
+    addend t = {.a = {t_make(1, 0)}};
+    if (e == 0) t.x[0] = column_of(g->z->contribution[child], ldm, j);
+    for (int k = 0; k < e; k++) {
+        t.x[k] = (const T *)node->a + k * node->ld0 + node->w;
+        t.a[k] = -conj_if(hermitian, t.x[k][j]);
+    }
+    if (e == 2 && t_abs1(d[1]) > 0)
+        times_pair(d, hermitian, &t.a[0], &t.a[1]);
+    else
+        for (int k = 0; k < e; k++) t.a[k] = t_mul(d[2 * k], t.a[k]);
+    return t;
+}
+
 /* Columns j0 .. j1-1 of one child, its rows from j0 on as runs. */
-static void gather_columns(const gather *g, int32_t child, int32_t j0, int32_t j1,
-                           const mpki_run *runs, int32_t count) {
+static inline __attribute__((always_inline)) void gather_columns(const int e, const gather *g,
+                                                                 int32_t child, int32_t j0,
+                                                                 int32_t j1, const mpki_run *runs,
+                                                                 int32_t count) {
     const mpki_tree_view *tree = g->z->tree;
     const int32_t *rel = tree->rel + tree->rptr[child];
     const int64_t rows = tree->rptr[child + 1] - tree->rptr[child], ldm = mpki_leading(rows);
+    const bool single = (rows - j0) < MPKI_RUN_WORTH * (int64_t)count;
     int32_t first = 0;
     int64_t seen = 0;
     for (int32_t j = j0; j < j1; j++) {
@@ -46,17 +97,25 @@ static void gather_columns(const gather *g, int32_t child, int32_t j0, int32_t j
             if (FN(front_stopped)(&g->z->rules, (double)seen)) return;
             seen = 0;
         }
-        while (runs[first].from + runs[first].count <= j) first++;
         int64_t at = rel[j] < g->own ? rel[j] : rel[j] + g->delayed;
         T *to = g->f ? FN(front_at)(g->f, at, at) - at : column_of(g->c, g->ldc, at - g->w) - g->w;
-        const T *from = column_of(g->z->contribution[child], ldm, j);
+        const addend t = addend_of(e, g, child, ldm, j);
+        if (single) {
+            add_entries(e, &t, g, rel, j, (int32_t)rows, to);
+            continue;
+        }
+        while (runs[first].from + runs[first].count <= j) first++;
         for (int32_t r = first; r < count; r++) {
             const mpki_run *u = &runs[r];
-            T *restrict y = to + u->to;
-            const T *restrict x = from + u->from;
-            for (int32_t i = u->from < j ? j - u->from : 0; i < u->count; i++) y[i] += x[i];
+            const int32_t i = u->from < j ? j - u->from : 0;
+            add_run(e, &t, u->from + i, u->count - i, to + u->to + i);
         }
     }
+}
+
+/* Has the child something for its parent? A small leaf has it in its own numbers. */
+static bool has_contribution(const walk *z, int32_t child) {
+    return z->contribution[child] || (FN(is_small_leaf)(z, child) && z->f->node[child].nelim > 0);
 }
 
 static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
@@ -67,12 +126,17 @@ static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     for (int32_t k = tree->child_ptr[g->s]; k < tree->child_ptr[g->s + 1]; k++) {
         const int32_t child = tree->child[k];
-        if (!g->z->contribution[child]) continue;
+        if (!has_contribution(g->z, child)) continue;
         const int32_t j0 = first_row(tree, child, (int32_t)c0);
         const int32_t j1 = first_row(tree, child, (int32_t)c1);
         if (j0 == j1) continue;
         const int32_t count = make_runs(tree, child, j0, g->own, g->delayed, runs);
-        gather_columns(g, child, j0, j1, runs, count);
+        if (g->z->contribution[child])
+            gather_columns(0, g, child, j0, j1, runs, count);
+        else if (g->z->f->node[child].nelim == 1)
+            gather_columns(1, g, child, j0, j1, runs, count);
+        else
+            gather_columns(2, g, child, j0, j1, runs, count);
     }
 }
 
@@ -85,7 +149,7 @@ static void gather_children(gather *g, mpki_pool *pool, int worker) {
     for (int32_t k = tree->child_ptr[g->s]; pool && k < tree->child_ptr[g->s + 1]; k++) {
         const int32_t child = tree->child[k];
         const int64_t rows = tree->rptr[child + 1] - tree->rptr[child];
-        if (!g->z->contribution[child]) continue;
+        if (!has_contribution(g->z, child)) continue;
         entries += (double)rows * (first_row(tree, child, g->c1) - first_row(tree, child, g->c0));
     }
     if (cols == 0) return;

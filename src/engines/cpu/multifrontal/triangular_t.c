@@ -10,26 +10,6 @@
 
 #include <string.h>
 
-void FN(permute_in)(const mpki_direct *f, int nrhs, const void *vx, int64_t ldx, void *vy) {
-    const T *x = vx;
-    T *y = vy;
-    const int32_t *perm = f->tree.perm;
-    for (int32_t k = 0; k < f->tree.n; k++) {
-        R s = (R)f->scale[perm[k]];
-        for (int r = 0; r < nrhs; r++) y[(int64_t)k * nrhs + r] = x[perm[k] + r * ldx] * s;
-    }
-}
-
-void FN(permute_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, int64_t ldx) {
-    T *x = vx;
-    const T *y = vy;
-    const int32_t *perm = f->tree.perm;
-    for (int32_t k = 0; k < f->tree.n; k++) {
-        R s = (R)f->scale[perm[k]];
-        for (int r = 0; r < nrhs; r++) x[perm[k] + r * ldx] = y[(int64_t)k * nrhs + r] * s;
-    }
-}
-
 void FN(outer_clear)(const mpki_direct *f, int nrhs, void *vy) {
     T *y = (T *)vy + (int64_t)f->tree.n * nrhs;
     memset(y, 0, (size_t)f->tree.outer * (size_t)nrhs * sizeof *y);
@@ -53,9 +33,11 @@ void FN(outer_out)(const mpki_direct *f, int nrhs, const void *vy, void *vx, int
     }
 }
 
-void FN(outer_take)(const mpki_direct_solver *z, void *vy) {
+void FN(outer_take)(const mpki_direct_solver *z, int worker, int nrhs, void *vy) {
     const int32_t last = z->f->tree.nsuper - 1, m = z->f->tree.outer;
-    memcpy((T *)vy + z->f->tree.n, (const T *)z->u + z->at[last + 1] - m, (size_t)m * sizeof(T));
+    const mpki_node *node = &z->f->node[last];
+    const T *u = parent_part(z, worker, nrhs, last) + (node->w - node->nelim) * nrhs;
+    memcpy((T *)vy + (int64_t)z->f->tree.n * nrhs, u, (size_t)m * (size_t)nrhs * sizeof *u);
 }
 
 /* ---- one right-hand side --------------------------------------------------------------------- */
@@ -83,11 +65,11 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     for (int32_t i = tree->sptr[s]; c->b && i < tree->sptr[s + 1]; i++)
         y[i] = c->b[tree->perm[i]] * (R)f->scale[tree->perm[i]];
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
-    take_contributions(z, s, false, y, v + w);
+    take_contributions(z, worker, 1, s, false, y, v + w);
     for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
     FN(node_forward)(k, node, pool, worker, v);
     for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
-    if (n > e) memcpy((T *)z->u + z->at[s], v + e, (size_t)(n - e) * sizeof(T));
+    if (n > e) memcpy(parent_part(z, worker, 1, s), v + e, (size_t)(n - e) * sizeof(T));
 }
 
 /* A pivot of D^-1 times nr numbers, or pairs of them; true: it is a pair. In one function, compiled
@@ -135,113 +117,169 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
 void FN(forward)(mpki_direct_solver *z, const void *b, void *y) {
     column c = {.b = b, .y = y};
     z->kernels = FN(cpu_kernels)();
-    mpki_visit_up(z, forward_node, &c);
+    mpki_visit_up(z, 0, forward_node, &c);
 }
 
 void FN(backward)(mpki_direct_solver *z, bool diagonal, void *y, void *x) {
     column c = {.y = y, .x = x, .diagonal = diagonal};
     z->kernels = FN(cpu_kernels)();
-    mpki_visit_down(z, backward_node, &c);
+    mpki_visit_down(z, 0, backward_node, &c);
 }
 
-/* ---- a block of right-hand sides, rows of nr ------------------------------------------------- */
+/* ---- several, in rows of nr ------------------------------------------------------------------- */
 
-static void forward_block(const FN(kernels) * k, const mpki_node *node, const int32_t *ridx, int nr,
-                          T *y, T *v) {
+typedef struct sides {
+    const FN(kernels) * k;
+    const T *b; /* by columns, ldb apart */
+    T *y, *x;   /* by rows; by columns, ldx apart */
+    int64_t ldb, ldx;
+    int nr;
+} sides;
+
+/* The rows below a panel of the factor, or its columns: as many as a worker takes at a time. */
+typedef struct below {
+    const FN(kernels) * k;
+    int64_t rows, depth;
+    const T *a;
+    int64_t down, along, each;
+    int conjugate, nr;
+    const T *x;
+    T *y;
+} below;
+
+static void below_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const below *p = arg;
+    const int64_t r0 = item * p->each, left = p->rows - r0;
+    (void)pool, (void)worker;
+    p->k->rows(left < p->each ? left : p->each, p->depth, p->a + r0 * p->down, p->down, p->along,
+               p->conjugate, p->nr, p->x, p->y + r0 * p->nr);
+}
+
+static void times(const below *p, mpki_pool *pool, int worker) {
+    if (p->rows <= 0 || p->depth <= 0) return;
+    if (!pool || p->rows * p->depth * p->nr < 8 * (int64_t)MPKI_PANEL_SHARED)
+        p->k->rows(p->rows, p->depth, p->a, p->down, p->along, p->conjugate, p->nr, p->x, p->y);
+    else
+        mpki_pool_for(pool, worker, (p->rows + p->each - 1) / p->each, below_item,
+                      (void *)(uintptr_t)p);
+}
+
+static const T *panel_at(const mpki_node *node, int32_t j0) {
+    return (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+}
+
+static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
+                          void *arg) {
+    const sides *c = arg;
+    const mpki_direct *f = z->f;
+    const mpki_tree_view *tree = &f->tree;
+    const mpki_node *node = &f->node[s];
+    const FN(kernels) *k = c->k;
     const int32_t e = node->nelim, w = node->w;
     const int64_t n = node->nrows;
-    T *packed = v + (n + 8) * nr;
-    /* v is stored by columns here, as C of the kernel; the solved rows are packed as its right
-     * factor */
-    for (int r = 0; r < nr; r++) {
-        for (int32_t i = 0; i < e; i++) v[i + r * n] = y[(int64_t)node->id[i] * nr + r];
-        for (int64_t i = e; i < n; i++) v[i + r * n] = t_make(0, 0);
+    const int nr = c->nr;
+    T *y = c->y, *v = z->v[worker];
+    if (s + MPKI_SWEEP_AHEAD < tree->nsuper) look_ahead(node + MPKI_SWEEP_AHEAD);
+    for (int32_t i = tree->sptr[s]; i < tree->sptr[s + 1]; i++) {
+        const R scale = (R)f->scale[tree->perm[i]];
+        const T *b = c->b + tree->perm[i];
+        for (int r = 0; r < nr; r++) y[(int64_t)i * nr + r] = b[r * c->ldb] * scale;
     }
+    memset(v + (int64_t)e * nr, 0, (size_t)(n - e) * (size_t)nr * sizeof *v);
+    take_contributions(z, worker, nr, s, false, y, v + (int64_t)w * nr);
+    for (int32_t i = 0; i < e; i++)
+        memcpy(v + (int64_t)i * nr, y + (int64_t)node->id[i] * nr, (size_t)nr * sizeof *v);
     for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
-        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
-        for (int r = 0; r < nr; r++)
-            for (int32_t j = j0; j + 1 < j1; j++) {
-                const T *l = a + (j - j0) * ld, x = v[j + r * n];
-                for (int32_t i = j + 1; i < j1; i++) v[i + r * n] -= t_mul(l[i], x);
-            }
-        if (n <= j1) continue;
-        for (int32_t j = j0; j < j1; j++) /* rows of nr, in slivers of nc */
-            for (int r = 0; r < nr; r += k->nc)
-                for (int c = 0; c < k->nc; c++)
-                    packed[(int64_t)r * (j1 - j0) + (int64_t)(j - j0) * k->nc + c] =
-                        r + c < nr ? v[j + (r + c) * n] : t_make(0, 0);
-        k->multiply(n - j1, nr, j1 - j0, a + j1, ld, packed, v + j1, n, 0, INT64_MAX / 2);
-    }
-    for (int r = 0; r < nr; r++) {
-        for (int32_t i = 0; i < e; i++) y[(int64_t)node->id[i] * nr + r] = v[i + r * n];
-        for (int32_t i = e; i < w; i++) y[(int64_t)node->id[i] * nr + r] += v[i + r * n];
-        for (int64_t i = w; i < n; i++) y[(int64_t)ridx[i - w] * nr + r] += v[i + r * n];
-    }
-}
-
-static void backward_block(const mpki_node *node, const int32_t *ridx, int hermitian, int nr, T *y,
-                           T *v) {
-    const int32_t e = node->nelim, w = node->w;
-    const int64_t n = node->nrows;
-    for (int32_t i = 0; i < w; i++)
-        memcpy(v + (int64_t)i * nr, y + (int64_t)node->id[i] * nr, nr * sizeof(T));
-    for (int64_t i = w; i < n; i++)
-        memcpy(v + i * nr, y + (int64_t)ridx[i - w] * nr, nr * sizeof(T));
-    for (int32_t j = e - 1; j >= 0; j--) {
-        const int32_t j0 = j / MPKI_PANEL * MPKI_PANEL;
-        const T *l = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) +
-                     (j - j0) * (node->ld0 - j0) - j0;
-        T *x = v + (int64_t)j * nr;
-        for (int64_t i = j + 1; i < n; i++) {
-            T m = conj_if(hermitian, l[i]);
-            const T *z = v + i * nr;
-            for (int r = 0; r < nr; r++) x[r] -= t_mul(m, z[r]);
-        }
+        const T *a = panel_at(node, j0);
+        k->lower(j1 - j0, a + j0, ld, nr, v + (int64_t)j0 * nr);
+        const below p = {k,
+                         n - j1,
+                         j1 - j0,
+                         a + j1,
+                         1,
+                         ld,
+                         MPKI_SIDES_ROWS_EACH,
+                         0,
+                         nr,
+                         v + (int64_t)j0 * nr,
+                         v + (int64_t)j1 * nr};
+        times(&p, pool, worker);
     }
     for (int32_t i = 0; i < e; i++)
-        memcpy(y + (int64_t)node->id[i] * nr, v + (int64_t)i * nr, nr * sizeof(T));
+        memcpy(y + (int64_t)node->id[i] * nr, v + (int64_t)i * nr, (size_t)nr * sizeof *v);
+    if (n > e)
+        memcpy(parent_part(z, worker, nr, s), v + (int64_t)e * nr,
+               (size_t)(n - e) * (size_t)nr * sizeof *v);
 }
 
-void FN(forward_sweep)(const mpki_direct_solver *z, int worker, int nrhs, void *y) {
+static void backward_sides(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
+                           void *arg) {
+    const sides *c = arg;
     const mpki_tree_view *tree = &z->f->tree;
-    const FN(kernels) *k = FN(cpu_kernels)();
-    mpki_asking asking = {z->ctx, "solve", 0};
-    for (int32_t s = 0; s < tree->nsuper; s++) {
-        if (mpki_asks(&asking, mpki_node_entries(&z->f->node[s]) * nrhs)) return;
-        forward_block(k, &z->f->node[s], tree->ridx + tree->rptr[s], nrhs, y, z->v[worker]);
+    const mpki_node *node = &z->f->node[s];
+    const FN(kernels) *k = c->k;
+    const int hermitian = tree->symmetry == MPK_HERMITIAN, nr = c->nr;
+    const int32_t e = node->nelim, w = node->w, *ridx = tree->ridx + tree->rptr[s];
+    const int64_t n = node->nrows;
+    T *y = c->y, *v = z->v[worker];
+    if (s >= MPKI_SWEEP_AHEAD) look_ahead(node - MPKI_SWEEP_AHEAD);
+    for (int32_t i = 0; i < w; i++)
+        memcpy(v + (int64_t)i * nr, y + (int64_t)node->id[i] * nr, (size_t)nr * sizeof *v);
+    for (int64_t i = w; i < n; i++)
+        memcpy(v + i * nr, y + (int64_t)ridx[i - w] * nr, (size_t)nr * sizeof *v);
+    divide(node, hermitian, nr, v);
+    for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
+        const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
+        const int64_t ld = node->ld0 - j0;
+        const T *a = panel_at(node, j0);
+        const below p = {k,
+                         j1 - j0,
+                         n - j1,
+                         a + j1,
+                         ld,
+                         1,
+                         MPKI_SIDES_COLUMNS_EACH,
+                         hermitian,
+                         nr,
+                         v + (int64_t)j1 * nr,
+                         v + (int64_t)j0 * nr};
+        times(&p, pool, worker);
+        k->lower_t(j1 - j0, a + j0, ld, hermitian, nr, v + (int64_t)j0 * nr);
+    }
+    for (int32_t i = 0; i < e; i++)
+        memcpy(y + (int64_t)node->id[i] * nr, v + (int64_t)i * nr, (size_t)nr * sizeof *v);
+    for (int32_t i = 0; c->x && i < e; i++) {
+        const int32_t at = tree->perm[node->id[i]];
+        const R scale = (R)z->f->scale[at];
+        for (int r = 0; r < nr; r++) c->x[at + r * c->ldx] = v[(int64_t)i * nr + r] * scale;
     }
 }
 
-void FN(backward_sweep)(const mpki_direct_solver *z, int worker, int nrhs, void *y) {
-    const mpki_tree_view *tree = &z->f->tree;
-    const int hermitian = tree->symmetry == MPK_HERMITIAN;
-    mpki_asking asking = {z->ctx, "solve", 0};
-    for (int32_t s = tree->nsuper - 1; s >= 0; s--) {
-        if (mpki_asks(&asking, mpki_node_entries(&z->f->node[s]) * nrhs)) return;
-        backward_block(&z->f->node[s], tree->ridx + tree->rptr[s], hermitian, nrhs, y,
-                       z->v[worker]);
-    }
+void FN(forward_block)(mpki_direct_solver *z, int worker, int nrhs, const void *b, int64_t ldb,
+                       void *y) {
+    sides c = {.k = FN(cpu_kernels)(), .b = b, .ldb = ldb, .y = y, .nr = nrhs};
+    mpki_visit_up(z, worker, forward_sides, &c);
 }
 
-void FN(sweep_block)(const mpki_direct_solver *z, int worker, int nrhs, void *y) {
-    FN(forward_sweep)(z, worker, nrhs, y);
-    FN(diagonal)(z->f, nrhs, y);
-    FN(outer_clear)(z->f, nrhs, y);
-    FN(backward_sweep)(z, worker, nrhs, y);
+void FN(backward_block)(mpki_direct_solver *z, int worker, int nrhs, void *y, void *x,
+                        int64_t ldx) {
+    sides c = {.k = FN(cpu_kernels)(), .y = y, .x = x, .ldx = ldx, .nr = nrhs};
+    mpki_visit_down(z, worker, backward_sides, &c);
 }
 
-void FN(diagonal)(const mpki_direct *f, int nrhs, void *vy) {
+/* ---- D ---------------------------------------------------------------------------------------- */
+
+void FN(diagonal)(const mpki_direct *f, void *vy) {
     T *y = vy;
     const int hermitian = f->tree.symmetry == MPK_HERMITIAN;
     for (int32_t s = 0; s < f->tree.nsuper; s++) {
         const mpki_node *node = &f->node[s];
         const T *d = node->dinv;
         for (int32_t k = 0; k < node->nelim; k++) {
-            T *x1 = y + (int64_t)node->id[k] * nrhs;
-            T *x2 = k + 1 < node->nelim ? y + (int64_t)node->id[k + 1] * nrhs : NULL;
-            k += divide_pivot(d + 2 * k, hermitian, nrhs, x1, x2);
+            T *x1 = y + node->id[k], *x2 = k + 1 < node->nelim ? y + node->id[k + 1] : NULL;
+            k += divide_pivot(d + 2 * k, hermitian, 1, x1, x2);
         }
     }
 }

@@ -7,6 +7,8 @@
 enum {
     /** entries of a child's contribution from which on workers share its way into the parent */
     MPKI_GATHER_SHARED = 200000,
+    /** rows of a child for each run of them, in the mean, from which on they are added run by run */
+    MPKI_RUN_WORTH = 4,
     /** entries that a worker adds between two questions to `cancelled` */
     MPKI_GATHER_ASKS = 1 << 20,
     /** flops of a front from which on it counts for progress, for `stop` and for `cancelled`: below
@@ -17,6 +19,9 @@ enum {
     MPKI_PANEL_SHARED = 60000,
     MPKI_PANEL_ROWS_EACH = 512,
     MPKI_PANEL_COLUMNS_EACH = 32,
+    /** the same of several right-hand sides */
+    MPKI_SIDES_ROWS_EACH = 128,
+    MPKI_SIDES_COLUMNS_EACH = 16,
     /** nodes that a sweep is ahead of with its prefetches */
     MPKI_SWEEP_AHEAD = 2,
     /** entries of L, times right-hand sides, below which a solve of several is one worker's */
@@ -30,6 +35,8 @@ enum {
     MPKI_SHARE_SOLVE = 1000000,
     MPKI_WAKES_A_WALK = 4,
     MPKI_SOLVE_WORTH = 2000000,
+    /** what a block of right-hand sides costs, in solves of one */
+    MPKI_SIDES_COST = 3,
     /** multiplications of a block of the selected inverse below which no worker helps with it */
     MPKI_INVERSE_SHARED = 2000000
 };

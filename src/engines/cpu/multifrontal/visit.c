@@ -40,14 +40,15 @@ static void down(mpki_pool *pool, int worker, void *arg, int64_t item) {
     }
 }
 
-void mpki_visit_up(mpki_direct_solver *z, mpki_visit *visit, void *v) {
+void mpki_visit_up(mpki_direct_solver *z, int worker, mpki_visit *visit, void *v) {
     const mpki_tasks *tasks = &z->f->memory.tasks;
+    const bool alone = z->alone || !z->pool;
     mpki_asking asking = {z->ctx, "solve", 0};
-    for (int32_t s = 0; !z->pool && s < z->f->tree.nsuper; s++) {
+    for (int32_t s = 0; alone && s < z->f->tree.nsuper; s++) {
         if (mpki_asks(&asking, mpki_node_entries(&z->f->node[s]))) return;
-        visit(z, NULL, 0, s, v);
+        visit(z, NULL, worker, s, v);
     }
-    if (!z->pool) return;
+    if (alone) return;
     way w = {z, visit, v};
     for (int32_t k = 0; k < tasks->count; k++) atomic_init(&z->waits[k], tasks->task[k].waits);
     for (int32_t k = 0; k < tasks->count; k++)
@@ -55,14 +56,15 @@ void mpki_visit_up(mpki_direct_solver *z, mpki_visit *visit, void *v) {
     mpki_pool_run(z->pool);
 }
 
-void mpki_visit_down(mpki_direct_solver *z, mpki_visit *visit, void *v) {
+void mpki_visit_down(mpki_direct_solver *z, int worker, mpki_visit *visit, void *v) {
     const mpki_tasks *tasks = &z->f->memory.tasks;
+    const bool alone = z->alone || !z->pool;
     mpki_asking asking = {z->ctx, "solve", 0};
-    for (int32_t s = z->f->tree.nsuper - 1; !z->pool && s >= 0; s--) {
+    for (int32_t s = z->f->tree.nsuper - 1; alone && s >= 0; s--) {
         if (mpki_asks(&asking, mpki_node_entries(&z->f->node[s]))) return;
-        visit(z, NULL, 0, s, v);
+        visit(z, NULL, worker, s, v);
     }
-    if (!z->pool) return;
+    if (alone) return;
     way w = {z, visit, v};
     for (int32_t k = 0; k < tasks->count; k++)
         if (tasks->task[k].parent < 0)

@@ -106,7 +106,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     tally->nnz += z->kind->entries(node->nelim, node->nrows);
     if (node->nrows > tally->max_front) tally->max_front = (int32_t)node->nrows;
 
-    if (m > 0) {
+    if (m > 0 && !FN(is_small_leaf)(z, s)) {
         T *c = new_contribution(z, worker, s);
         if (!c) return MPK_ERR_MEMORY;
         z->contribution[s] = c;

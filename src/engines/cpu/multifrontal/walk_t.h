@@ -61,6 +61,13 @@ typedef struct FN(node_kind) {
 
 extern const FN(node_kind) FN(symmetric_node), FN(general_node);
 
+/* A leaf of a symmetric matrix with a pivot or two makes no contribution: its parent takes the product
+ * of its numbers. There may be as many as columns, and all wait for one parent. */
+static inline bool FN(is_small_leaf)(const walk *z, int32_t s) {
+    const mpki_tree_view *tree = z->tree;
+    return tree->symmetry != MPK_GENERAL && mpki_is_small_leaf(tree->sptr, tree->child_ptr, s);
+}
+
 /* The rows of a child's contribution in its parent's front, from row `first` on, as runs. */
 static inline int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32_t first,
                                 int32_t own, int32_t delayed, mpki_run *runs) {

@@ -70,29 +70,31 @@ static void plan_factor(plan *p) {
     }
 }
 
-/* L is read twice; the rest is for a node's rows, and to find it. */
-static void plan_solve(plan *p) {
+/* L is read twice; the rest is for a node's rows, and to find it. Of `each` times one side. */
+static void plan_solve(plan *p, double each) {
     p->share = MPKI_SHARE_SOLVE;
     p->all = 0;
     for (int32_t s = 0; s < p->tree->nsuper; s++) {
         double w, m;
         rows_of(p->tree, s, &w, &m);
-        p->all += p->cost[s] = 8 * w * (w + m) + 20 * (w + m) + 1000;
+        p->all += p->cost[s] = each * (8 * w * (w + m) + 20 * (w + m)) + 1000;
     }
 }
 
 mpki_useful mpki_useful_of_plan(mpk_context *ctx, const mpki_tree_view *tree, int threads,
                                 double wake) {
-    mpki_useful found = {1, 1};
+    mpki_useful found = {1, 1, 1};
     plan p = {.tree = tree};
     p.cost = mpki_alloc(ctx, "factorize", 2 * (int64_t)tree->nsuper + 1, sizeof *p.cost);
     if (!p.cost) return found;
     p.path = p.cost + tree->nsuper;
     plan_factor(&p);
     found.factor = p.all < MPKI_WORTH_THREADS ? 1 : useful(&p, threads, wake);
-    plan_solve(&p);
     /* the tasks are cut for the factorization */
+    plan_solve(&p, 1);
     found.solve = p.all < MPKI_SOLVE_WORTH ? 1 : useful(&p, found.factor, wake);
+    plan_solve(&p, MPKI_SIDES_COST);
+    found.sides = p.all < MPKI_SOLVE_WORTH ? 1 : useful(&p, found.factor, wake);
     mpki_release(ctx, p.cost);
     return found;
 }
@@ -100,13 +102,13 @@ mpki_useful mpki_useful_of_plan(mpk_context *ctx, const mpki_tree_view *tree, in
 mpki_useful mpki_useful_workers(mpk_context *ctx, const mpki_tree_view *tree, int threads) {
     double cost = 0;
     threads = mpki_context_threads(ctx, threads);
-    if (mpki_context_takes_all(ctx)) return (mpki_useful){threads, threads};
+    if (mpki_context_takes_all(ctx)) return (mpki_useful){threads, threads, threads};
     for (int32_t s = 0; s < tree->nsuper; s++) {
         double w, m;
         rows_of(tree, s, &w, &m);
         cost += mpki_node_cost(w, m, tree->flops[s]);
     }
-    if (threads < 2 || cost < MPKI_WORTH_THREADS) return (mpki_useful){1, 1};
+    if (threads < 2 || cost < MPKI_WORTH_THREADS) return (mpki_useful){1, 1, 1};
     const mpki_useful most = mpki_useful_of_plan(ctx, tree, threads, 0);
     if (most.factor == 1) return most; /* nor need it be measured */
     return mpki_useful_of_plan(ctx, tree, threads, mpki_context_wake_s(ctx, threads));

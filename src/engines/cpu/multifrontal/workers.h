@@ -5,9 +5,9 @@
  *  worker costs; later by how busy they were. The bits do not depend on it. */
 #include "engines/interface/engine.h"
 
-/** Numbers of workers for a factorization and for a solve with one right-hand side. */
+/** Numbers of workers for a factorization, and for a solve with one right-hand side or several. */
 typedef struct mpki_useful {
-    int factor, solve;
+    int factor, solve, sides;
 } mpki_useful;
 
 /** At most `threads`, and no more than there are cores. A pool is made only for trees that are large

@@ -112,6 +112,13 @@ INLINE vec product_error(vec a, vec b, vec p) {
     return (vec)_mm256_fmsub_pd((__m256d)a, (__m256d)b, (__m256d)p);
 #elif defined(__AVX2__)
     return (vec)_mm256_fmsub_ps((__m256)a, (__m256)b, (__m256)p);
+#elif defined(MPKI_SVE)
+    v_sve e = svnmls_x(V_FIRST(LANES), (v_sve)p, (v_sve)a, (v_sve)b);
+    return (vec)e;
+#elif defined(MPKI_NEON) && (MPKI_PRECISION == 1 || MPKI_PRECISION == 3)
+    return (vec)vfmaq_f64((float64x2_t)-p, (float64x2_t)a, (float64x2_t)b);
+#elif defined(MPKI_NEON)
+    return (vec)vfmaq_f32((float32x4_t)-p, (float32x4_t)a, (float32x4_t)b);
 #else /* by halves, as kernels/exact.h does it */
     const R unit = (R)(sizeof(R) == sizeof(float) ? 0x1p12 + 1 : 0x1p27 + 1);
     const vec ta = unit * a, tb = unit * b;

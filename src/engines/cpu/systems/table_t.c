@@ -4,11 +4,12 @@
 #include "lanes.h"
 
 #define TABLE(isa) FN(isa##_lanes_table)
-extern const FN(lanes) TABLE(generic), TABLE(avx2), TABLE(avx512);
+#define DECLARE(isa) extern const FN(lanes) TABLE(isa);
+#define LANES_OF(isa) MPKI_IF_##isa(&TABLE(isa), NULL),
+MPKI_LEVELS(DECLARE)
 
 const FN(lanes) * FN(cpu_lanes)(int most) {
-    const FN(lanes) *const tables[] = {MPKI_IF_generic(&TABLE(generic)), MPKI_IF_avx2(&TABLE(avx2)),
-                                       MPKI_IF_avx512(&TABLE(avx512))};
+    const FN(lanes) *const tables[] = {MPKI_LEVELS(LANES_OF)};
     const FN(lanes) *found = NULL;
     for (int level = mpki_cpu_level(); level >= 0; level--) {
         if (!tables[level] || (found && tables[level]->width < most)) continue;

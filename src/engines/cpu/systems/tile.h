@@ -5,7 +5,7 @@
  *  no bits, for each entry has its products in the order of the pivots. */
 #include "entry.h"
 
-#if defined(__AVX512F__)
+#if REGISTERS == 32
 #define TILE_ROWS 4
 #define TILE_COLS (MPKI_COMPLEX ? 2 : 4)
 #else

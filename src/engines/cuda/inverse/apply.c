@@ -140,8 +140,7 @@ mpk_status mpki_cuda_isai_apply(mpk_context *ctx, mpki_inverse *s, mpk_isai_side
     if (job->n == 0 || nrhs == 0) return MPK_OK;
     mpk_status status = allocate_columns(s, nrhs < MOST ? nrhs : MOST);
     /* what the caller has queued in other streams */
-    if (!mpk_failed(status))
-        status = mpki_cuda_isai_status(job, mpki_cuda_begin(job->d));
+    if (!mpk_failed(status)) status = mpki_cuda_isai_status(job, mpki_cuda_begin(job->d));
     for (int32_t k = 0; k < nrhs && !mpk_failed(status); k += MOST)
         status = some(s, side, nrhs - k < MOST ? nrhs - k : MOST, (const char *)b + k * ldb * size,
                       ldb, (char *)x + k * ldx * size, ldx);

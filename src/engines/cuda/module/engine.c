@@ -22,11 +22,17 @@ static mpk_status copy(mpk_context *ctx, void *to, int64_t to_pitch, const void 
 
 static mpk_status settle(mpk_context *ctx) {
     const mpki_device *d = mpki_cuda_kept(ctx);
-    return mpki_cuda_status(ctx, "device", mpki_cuda_begin(d));
+    int status = mpki_cuda_begin(d);
+    /* what a call has queued is to be there, too, when it returns */
+    if (!mpk_failed(status) && mpki_cuda_follows(d))
+        status = d->table->synchronize(d->cuda, d->table->own_stream(d->cuda));
+    return mpki_cuda_status(ctx, "device", status);
 }
 
 static mpk_status join(mpk_context *ctx, const mpk_context *of) {
-    return mpki_cuda_keep(ctx, mpki_cuda_kept(of)->device) ? MPK_OK : mpki_failed(ctx);
+    if (!mpki_cuda_keep(ctx, mpki_cuda_kept(of)->device)) return mpki_failed(ctx);
+    mpki_cuda_waits_for_all(ctx); /* the other context's work is in a stream of its own */
+    return MPK_OK;
 }
 
 static const mpki_engine cuda = {.name = name,

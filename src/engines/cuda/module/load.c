@@ -169,13 +169,19 @@ mpk_status mpki_cuda_set_stream(mpk_context *ctx, int device, bool follows, void
     return MPK_OK;
 }
 
+void mpki_cuda_waits_for_all(mpk_context *ctx) {
+    slot *s = mpki_context_device(ctx);
+    s->open.waits = true;
+}
+
 int mpki_cuda_begin(const mpki_device *d) {
-    return d->follows ? d->table->follow(d->cuda, d->stream) : d->table->settle(d->cuda);
+    return mpki_cuda_follows(d) ? d->table->follow(d->cuda, d->stream) : d->table->settle(d->cuda);
 }
 
 int mpki_cuda_copy(const mpki_device *d, void *to, int64_t to_pitch, const void *from,
                    int64_t from_pitch, int64_t width, int64_t columns, bool to_device) {
-    void *stream = d->follows ? d->table->own_stream(d->cuda) : NULL; /* which waits for others */
+    void *stream =
+        mpki_cuda_follows(d) ? d->table->own_stream(d->cuda) : NULL; /* which waits for others */
     int status = mpki_cuda_begin(d);
     if (!mpk_failed(status))
         status = d->table->copy(d->cuda, to, to_pitch, from, from_pitch, width, columns, to_device,

@@ -11,7 +11,8 @@ typedef struct mpki_device {
     int device;
     bool kept; /* what is made with it lives on, so another one must not take its place */
     char name[64];
-    bool follows; /* calls are ordered in this stream of the caller's */
+    bool follows; /* calls are ordered in this stream of the caller's, */
+    bool waits;   /* but the context solves with factors of others */
     void *stream;
     void *accelerator; /* the device's table for the accelerator interface, once it was asked for */
     void (*accelerator_free)(void *);
@@ -29,6 +30,12 @@ const mpki_device *mpki_cuda_kept(const mpk_context *ctx);
 /** Order later calls of the context in a stream; `follows` false: they wait for all of the device. MPK_OK |
  *  MPK_ERR_DEVICE */
 mpk_status mpki_cuda_set_stream(mpk_context *ctx, int device, bool follows, void *stream);
+/** From now on calls of the context wait for all of its device. */
+void mpki_cuda_waits_for_all(mpk_context *ctx);
+/** Is there a stream that they are ordered in? */
+static inline bool mpki_cuda_follows(const mpki_device *d) {
+    return d->follows && !d->waits;
+}
 /** Before a call reads what the caller has queued: after it in its stream, or when the device is at
  *  rest. Returns a status of the module. */
 int mpki_cuda_begin(const mpki_device *d);

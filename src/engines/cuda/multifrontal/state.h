@@ -87,6 +87,13 @@ struct mpki_direct {
     double *profile;
 };
 
+/** Bytes of device memory that the factor itself holds. */
+static inline int64_t mpki_cuda_direct_held(const mpki_direct *f) {
+    int64_t bytes = f->memory_bytes + f->work_more.bytes;
+    for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
+    return bytes;
+}
+
 /** Bring f->d, dinv, id and at up to date. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_cuda_direct_fetch(mpki_direct *f);
 
@@ -133,8 +140,9 @@ void mpki_cuda_direct_corrected(const mpki_direct_solver *s);
 /** Room in device memory for n x columns entries, until it is lent anew; between: applications may write
  *  there. NULL: it has not as much. */
 char *mpki_cuda_direct_lend(mpki_direct_solver *s, int32_t columns, bool between);
-/** Right-hand sides that s sweeps side by side, at most. */
-int32_t mpki_cuda_direct_swept(const mpki_direct_solver *s);
+/** Right-hand sides, of nrhs, whose vectors are worth their memory: of those that s sweeps side by
+ *  side. */
+int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s, int32_t nrhs);
 /** What was lent is free again. */
 void mpki_cuda_direct_lend_anew(mpki_direct_solver *s);
 /** The slot `beside` of mpki_direct_engine. */

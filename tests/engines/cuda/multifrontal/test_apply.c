@@ -94,6 +94,12 @@ static bool check(mpk_context *ctx, mpk_problem *problem, mpk_options *o, int32_
     memcpy(y, x, all); /* and once more, with inverses of strips that were kept */
     assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, nrhs, y, n), MPK_OK);
     assert_memory_equal(y, z, all);
+    memcpy(y, x, all); /* and where another solve has what is idle between factorizations */
+    atomic_bool *taken = &((mpki_direct *)there->direct)->idle_taken;
+    assert_false(atomic_exchange(taken, true));
+    assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, nrhs, y, n), MPK_OK);
+    assert_memory_equal(y, z, all);
+    assert_true(atomic_exchange(taken, false)); /* it has not given back what is not its own */
     free(x), free(y), free(z);
     mpk_factor_destroy(&here);
     mpk_factor_destroy(&there);

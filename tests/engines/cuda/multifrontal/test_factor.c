@@ -44,6 +44,12 @@ static void test_option(void **unused) {
         assert_int_equal(mpk_solve(ctx, fac, 1, x, a.n, x, a.n, &o, &solve), MPK_OK);
         assert_true(solve.componentwise <= 1e-14);
     }
+    /* by what lies there: all but vectors of the host, which are n long */
+    int64_t kind[MPKI_CUDA_HELD_KINDS], all = 0;
+    assert_int_equal(mpki_cuda_direct_foretell(ctx, fac->direct, 1, kind), MPK_OK);
+    for (int k = 0; k < MPKI_CUDA_HELD_KINDS; k++) all += kind[k];
+    mpk_factor_info_get(fac, &info);
+    assert_true(info.bytes >= all - 4096 && info.bytes <= all + 8 * 8 * MOST + 4096);
     mpk_factor_destroy(&fac);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&problem);

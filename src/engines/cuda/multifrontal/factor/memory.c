@@ -20,12 +20,6 @@ static void device_release(const mpki_direct *f, void *ptr) {
     if (ptr) f->device->table->release(f->device->cuda, ptr);
 }
 
-int64_t mpki_cuda_direct_held(const mpki_direct *f) {
-    int64_t bytes = f->memory_bytes + f->work_more.bytes;
-    for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
-    return bytes;
-}
-
 /* Take device memory, inside the limit. */
 static mpk_status take(mpki_direct *f, int64_t bytes, void **ptr) {
     *ptr = NULL;

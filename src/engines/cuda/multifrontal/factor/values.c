@@ -88,7 +88,7 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
     char *at[PARTS], *next = NULL;
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k].bytes + 255) & ~(int64_t)255;
-    there = there && !(f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit);
+    there = there && !(f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit);
     if (there && mpk_failed(d->table->alloc(d->cuda, bytes, &z->memory))) z->memory = NULL;
     there = there && z->memory;
     if (there) next = z->memory, z->bytes = bytes;

@@ -14,8 +14,6 @@ static inline int64_t mpki_cuda_ticket_bytes(const mpki_cuda_plan *plan) {
     return plan->steps * MPKI_CUDA_CLASSES * (int64_t)sizeof(int32_t);
 }
 
-/** Bytes of device memory that are held. */
-int64_t mpki_cuda_direct_held(const mpki_direct *f);
 /** Bytes that the plan and its numbers take while nothing is delayed; reserve: with memory for as
  *  many delayed columns as are expected. */
 int64_t mpki_cuda_direct_memory_bytes(mpki_direct *f, bool reserve);

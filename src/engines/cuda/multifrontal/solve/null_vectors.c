@@ -46,7 +46,7 @@ int64_t mpki_cuda_nulls_bytes(const mpki_direct *f, const mpki_cuda_nulls *z) {
 }
 
 static bool allocate(const mpki_direct *f, int64_t bytes, void **memory) {
-    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) return false;
+    if (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) return false;
     if (!mpk_failed(f->device->table->alloc(f->device->cuda, bytes, memory))) return true;
     *memory = NULL;
     return false;

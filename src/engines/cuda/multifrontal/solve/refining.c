@@ -43,7 +43,7 @@ mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t column
     char *at[PARTS];
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k] + 255) & ~(int64_t)255;
-    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) return NULL;
+    if (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) return NULL;
     z = mpki_alloc(f->ctx, STAGE, 1, sizeof *z);
     if (z) memset(z, 0, sizeof *z);
     if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->memory))) {
@@ -82,7 +82,8 @@ char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_direct_solver *s, mpki
     void **p = &z->extra[which];
     char *lent = *p ? NULL : mpki_cuda_direct_lend(s, columns, which == MPKI_CUDA_EXTRA_BEST);
     if (lent) return lent;
-    if (*p || (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit)) return *p;
+    if (*p || (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit))
+        return *p;
     if (mpk_failed(f->device->table->alloc(f->device->cuda, bytes, p))) *p = NULL;
     return *p;
 }
@@ -100,15 +101,4 @@ int64_t mpki_cuda_direct_beside(const mpki_direct *f) {
     if (z) mpki_cuda_refining_keep(f, z);
     return refining + mpki_cuda_direct_spare_held(f) + mpki_cuda_direct_taking_held(f) +
            mpki_cuda_direct_rows_held(f);
-}
-
-int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s,
-                                   int32_t nrhs) {
-    enum { LEAST = 8, VECTORS = 2 };
-    const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
-    const int64_t room = mpki_cuda_direct_room(f);
-    int32_t most = mpki_cuda_direct_swept(s);
-    if (most > MPKI_REFINE_TOGETHER) most = MPKI_REFINE_TOGETHER;
-    while (most > LEAST && most * each > room) most /= 2;
-    return nrhs < most ? nrhs : most;
 }

@@ -25,9 +25,6 @@ typedef struct mpki_cuda_refining {
     mpki_cuda_nulls nulls;         /* of a singular A */
 } mpki_cuda_refining;
 
-/** Right-hand sides, of nrhs, whose vectors are worth their memory: of those that s sweeps side by
- *  side. */
-int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s, int32_t nrhs);
 /** Those of an earlier solve, or new ones, for so many right-hand sides. NULL: there is no memory
  *  for them or for the rows, here or there, which is no error. */
 mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t columns);

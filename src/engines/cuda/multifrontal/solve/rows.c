@@ -120,7 +120,7 @@ static bool send(const mpki_direct *f, const lists *h, mpki_cuda_row_lists *z) {
     char *at[PARTS];
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k].bytes + 255) & ~(int64_t)255;
-    if (f->limit > 0 && (double)bytes + (double)f->memory_bytes > f->limit) return false;
+    if (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) return false;
     if (mpk_failed(d->table->alloc(d->cuda, bytes, &z->memory))) {
         z->memory = NULL;
         return false;

@@ -67,19 +67,20 @@ static bool sweep(mpki_direct_solver *s, bool back, bool diagonal) {
 }
 
 /* How many vectors of the host can be there at once, of so many that would be swept together; most
- * solves have theirs on the device. 0: none, which the module has told. */
+ * solves have theirs on the device. */
 static int32_t stage_for(mpki_direct_solver *s, int32_t columns) {
     const int64_t idle = s->idle;
-    bool there = mpki_cuda_solver_room(s, MPKI_CUDA_STAGED,
-                                       mpki_cuda_solver_vectors(s, MPKI_CUDA_STAGED, columns, 1));
-    if (!there && columns > s->block) {
+    const int32_t tries[] = {columns, s->block < columns ? s->block : columns, 1};
+    int k = 0;
+    while (!mpki_cuda_solver_room(s, MPKI_CUDA_STAGED,
+                                  mpki_cuda_solver_vectors(s, MPKI_CUDA_STAGED, tries[k], 1))) {
         mpki_clear_error(s->ctx);
-        columns = s->block;
-        there = mpki_cuda_solver_room(s, MPKI_CUDA_STAGED,
-                                      mpki_cuda_solver_vectors(s, MPKI_CUDA_STAGED, columns, 1));
+        if (++k < 2) continue;
+        s->vectors[MPKI_CUDA_STAGED].at = s->one;
+        break;
     }
     s->idle = idle; /* it is free again after this application */
-    return there ? columns : 0;
+    return tries[k];
 }
 
 /* Some columns at once: s->sweep.columns. */
@@ -134,7 +135,7 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
     const bool there = d->table->is_device(d->cuda, b) && d->table->is_device(d->cuda, x);
     const int32_t swept = s->block * (alone ? 1 : s->sheets), least = nrhs < swept ? nrhs : swept;
     const int32_t most = there ? least : stage_for(s, least);
-    for (int32_t r = 0; most > 0 && r < nrhs; r += w->columns) {
+    for (int32_t r = 0; r < nrhs; r += w->columns) {
         const int32_t rest = nrhs - r;
         w->columns = rest < most ? rest : most;
         w->nrhs = s->block;
@@ -144,7 +145,7 @@ mpk_status mpki_cuda_direct_apply(mpki_direct_solver *s, mpk_part part, int32_t 
                            (char *)x + r * ldx * size, ldx))
             return mpki_failed(s->ctx);
     }
-    return most > 0 ? MPK_OK : mpki_failed(s->ctx);
+    return MPK_OK;
 }
 
 void mpki_cuda_direct_clear_with(mpki_direct_solver *s, void *zero, int64_t bytes) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The work space of solves with a device's direct factor: made, lent, kept for the next one. */
 #include "solver.h"
-#include "refining.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,7 +40,7 @@ void mpki_cuda_direct_drop_spare(mpki_direct *f) {
     keep(f, NULL);
 }
 
-/* What factorizations work in, `work` and contributions, is idle between them: the first of some
+/* What factorizations work in behind the panels is idle between them: the first of some
  * solves at the same time has it. At its begin inverses of strips and copies of chains are kept. */
 static void take_idle(mpki_direct_solver *s) {
     atomic_bool *taken = &((mpki_direct *)(uintptr_t)s->f)->idle_taken;
@@ -156,7 +155,8 @@ static int64_t bytes_of_own(const mpki_direct_solver *s) {
 
 /* Does the limit allow so many bytes more? */
 static bool allowed(const mpki_direct_solver *s, int64_t bytes) {
-    const double all = (double)bytes + (double)s->f->memory_bytes + (double)bytes_of_own(s);
+    const double all =
+        (double)bytes + (double)mpki_cuda_direct_held(s->f) + (double)bytes_of_own(s);
     if (s->f->limit <= 0 || all <= s->f->limit) return true;
     mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, bytes,
                "factor and solve need %.4g bytes of device memory; device_memory_limit allows %.4g",
@@ -167,14 +167,20 @@ static bool allowed(const mpki_direct_solver *s, int64_t bytes) {
 bool mpki_cuda_solver_room(mpki_direct_solver *s, int which, int64_t bytes) {
     const mpki_direct *f = s->f;
     mpki_cuda_room *r = &s->vectors[which];
-    if (r->bytes < bytes) leave(s, which);
-    r->at = r->own ? r->own : cut_idle(s, bytes);
-    if (r->at) return true;
+    if (r->bytes >= bytes) {
+        r->at = r->own;
+        return true;
+    }
+    char *idle = cut_idle(s, bytes);
     void *memory = NULL;
+    if (idle) {
+        r->at = idle;
+        return true;
+    }
     if (!allowed(s, bytes) || !DID(f->device->table->alloc(f->device->cuda, bytes, &memory)))
         return false;
-    r->own = memory;
-    r->at = r->own, r->bytes = bytes;
+    leave(s, which);
+    *r = (mpki_cuda_room){memory, memory, bytes};
     return true;
 }
 
@@ -203,7 +209,8 @@ static int64_t own_of(const mpki_direct_solver *s, int32_t sheets, int64_t *idle
 static int32_t sheets_for(const mpki_direct_solver *s, int32_t sheets, int64_t idle) {
     const mpki_direct *f = s->f;
     double room = (double)mpki_cuda_direct_room(f);
-    if (f->limit > 0) room = fmin(room, f->limit - (double)f->memory_bytes - (double)s->bytes);
+    if (f->limit > 0)
+        room = fmin(room, f->limit - (double)mpki_cuda_direct_held(f) - (double)s->bytes);
     for (; sheets > 1; sheets--) {
         int64_t left = idle;
         if ((double)own_of(s, sheets, &left) <= room) break;
@@ -215,9 +222,14 @@ static int32_t sheets_for(const mpki_direct_solver *s, int32_t sheets, int64_t i
 static bool make_vectors(mpki_direct_solver *s, int32_t sheets) {
     take_idle(s);
     s->sheets = sheets_for(s, sheets, s->owns_idle ? idle_for(s) : 0);
-    for (int k = MPKI_CUDA_UNSET; k <= MPKI_CUDA_BY_POSITION; k++)
-        if (!mpki_cuda_solver_room(s, k, mpki_cuda_solver_vectors(s, k, s->block, s->sheets)))
-            return false;
+    for (int k = MPKI_CUDA_UNSET; k <= MPKI_CUDA_STAGED; k++) {
+        const bool one = k == MPKI_CUDA_STAGED; /* a vector of the host is never refused later */
+        const int64_t bytes =
+            mpki_cuda_solver_vectors(s, k, one ? 1 : s->block, one ? 1 : s->sheets);
+        if (!one && s->vectors[k].bytes < bytes) leave(s, k);
+        if (!mpki_cuda_solver_room(s, k, bytes)) return false;
+    }
+    s->one = s->vectors[MPKI_CUDA_STAGED].at;
     s->swept = s->idle;
     return true;
 }
@@ -244,6 +256,17 @@ static int32_t divide(mpki_direct_solver *s, int32_t columns) {
     return full && s->block == most ? (s->columns + most - 1) / most : 1;
 }
 
+int32_t mpki_cuda_refined_together(const mpki_direct *f, const mpki_direct_solver *s,
+                                   int32_t nrhs) {
+    enum { LEAST = 8, VECTORS = 2 };
+    const int64_t each = VECTORS * f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
+    const int64_t room = mpki_cuda_direct_room(f);
+    int32_t most = s->block * s->sheets;
+    if (most > MPKI_REFINE_TOGETHER) most = MPKI_REFINE_TOGETHER;
+    while (most > LEAST && most * each > room) most /= 2;
+    return nrhs < most ? nrhs : most;
+}
+
 mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f, int32_t columns,
                                          bool refined, int64_t *lists, int64_t *vectors) {
     mpki_cuda_sweep_lists l;
@@ -257,7 +280,7 @@ mpk_status mpki_cuda_direct_solver_bytes(mpk_context *ctx, const mpki_direct *f,
         const int32_t sheets = divide(&s, columns);
         int64_t idle = idle_for(&s);
         const int32_t most = sheets_for(&s, sheets, idle);
-        *vectors = own_of(&s, most, &idle);
+        *vectors = own_of(&s, most, &idle) + mpki_cuda_solver_vectors(&s, MPKI_CUDA_STAGED, 1, 1);
         s.sheets = most;
         const int64_t residuals = mpki_cuda_solver_vectors(
             &s, MPKI_CUDA_STAGED, mpki_cuda_refined_together(f, &s, columns), 1);
@@ -367,10 +390,6 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     }
     *out = s;
     return MPK_OK;
-}
-
-int32_t mpki_cuda_direct_swept(const mpki_direct_solver *s) {
-    return s->block * s->sheets;
 }
 
 void mpki_cuda_direct_lend_anew(mpki_direct_solver *s) {

@@ -27,6 +27,7 @@ struct mpki_direct_solver {
     char *memory;    /* device: lists */
     int64_t bytes;   /* of that */
     mpki_cuda_room vectors[MPKI_CUDA_VECTORS];
+    char *one;           /* room for one vector of the host, until s is freed */
     bool owns_idle;      /* what factorizations work in is this solve's */
     int64_t idle, swept; /* bytes of it that are taken, from its end: in all, by sweeps */
     int64_t rows, sent, squares, half_copy; /* as the lists have them */
@@ -54,7 +55,7 @@ void mpki_cuda_solver_unset(const mpki_direct_solver *s, int64_t nrhs, bool toge
 int64_t mpki_cuda_solver_vectors(const mpki_direct_solver *s, int which, int32_t block,
                                  int32_t sheets);
 /** Have room for vectors. Returns false: there is no memory, which the module has told, or more than
- *  the limit. */
+ *  the limit; what was there is there. */
 bool mpki_cuda_solver_room(mpki_direct_solver *s, int which, int64_t bytes);
 /** Bytes of inverses of strips, which are kept where large fronts and contributions have done with
  *  their memory; of copies of chains behind them; 0: they are not worth it, or there is no memory
