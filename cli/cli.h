@@ -29,7 +29,7 @@ enum {
     CLI_SYSTEMS = 131072
 };
 
-enum { CLI_WORDS_MAX = 64, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
+enum { CLI_WORDS_MAX = 4096, CLI_EXIT_USAGE = 1, CLI_EXIT_FILE = 2 };
 enum { CLI_SIGNALLED = 128 };         /* and the number of the signal, as the shell has it */
 enum { CLI_MOST_BYTES = 1000000000 }; /* of a file that is written without --force */
 

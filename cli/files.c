@@ -41,7 +41,8 @@ static void gather(const cli_args *args, files *f) {
     static const char pipe[] = "pipe:";
     *f = (files){.ins = 0};
     if (args->command & (matrix | CLI_VSIM | CLI_ACCELERATORS) && args->nwords && !args->generate)
-        add(f, CLI_INPUT, args->command & matrix ? "the matrix" : "the kernel", args->words[0]);
+        for (int k = 0; k < (args->command == CLI_SYSTEMS ? args->nwords : 1); k++)
+            add(f, CLI_INPUT, args->command & matrix ? "the matrix" : "the kernel", args->words[k]);
     if (args->command == CLI_VSIM && args->generate && args->nwords)
         add(f, CLI_INPUT, "the kernel", args->words[0]);
     const int target = args->generate ? 0 : 1;

@@ -22,7 +22,7 @@ static int check_source(const cli_args *args) {
 }
 
 int cli_matrix(const cli_args *args, mpk_job *job) {
-    if (args->nwords > 1)
+    if (args->nwords > 1 && args->command != CLI_SYSTEMS)
         return cli_usage_error(args, "unexpected '%s': one matrix is enough%s", args->words[1],
                                args->command == CLI_SOLVE ? " (-b B gives the right-hand side)"
                                                           : "");

@@ -74,14 +74,15 @@ static inline double complex scalar_load(mpk_scalar scalar, const void *array, i
     return ((const double complex *)array)[k];
 }
 
-/* keep: 1 = all of the lower triangle, else only the nonzeros */
+/* keep: 1 = all of the lower triangle (general: of the matrix), else only the nonzeros */
 static inline mpk_problem *dense_problem(mpk_context *ctx, const dense *m, int keep) {
-    int64_t most = (int64_t)m->n * (m->n + 1) / 2 + 1, nnz = 0;
+    const int general = m->symmetry == MPK_GENERAL;
+    int64_t most = (int64_t)m->n * (general ? m->n : m->n / 2 + 1) + 1, nnz = 0;
     int64_t *ap = calloc((size_t)m->n + 1, sizeof *ap);
     int32_t *ai = malloc((size_t)most * sizeof *ai);
     void *ax = malloc((size_t)most * mpk_scalar_size(m->scalar));
     for (int j = 0; j < m->n; j++) {
-        for (int i = j; i < m->n; i++)
+        for (int i = general ? 0 : j; i < m->n; i++)
             if (keep || dense_get(m, i, j) != 0) {
                 ai[nnz] = i;
                 scalar_store(m->scalar, ax, nnz++, dense_get(m, i, j));
@@ -89,8 +90,8 @@ static inline mpk_problem *dense_problem(mpk_context *ctx, const dense *m, int k
         ap[j + 1] = nnz;
     }
     mpk_problem *problem = NULL;
-    mpk_status status =
-        mpk_problem_from_csc(ctx, m->n, m->scalar, m->symmetry, MPK_LOWER, ap, ai, ax, &problem);
+    mpk_status status = mpk_problem_from_csc(ctx, m->n, m->scalar, m->symmetry,
+                                             general ? MPK_FULL : MPK_LOWER, ap, ai, ax, &problem);
     if (mpk_failed(status)) problem = NULL;
     free(ap), free(ai), free(ax);
     return problem;

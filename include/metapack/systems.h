@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef METAPACK_SYSTEMS_H
 #define METAPACK_SYSTEMS_H
-/** Many sparse systems of one pattern: one analysis, values of their own, and an outcome for each.
+/** Many sparse systems of one pattern, or of a few: one analysis, values of their own, and an outcome
+ *  for each.
  *  A system that is singular, or has a NaN, does not affect its neighbours, and each has the bits
- *  that it has alone. On the processor or a GPU; symmetric and Hermitian matrices. What to expect:
+ *  that it has alone. On the processor or a GPU; matrices that are not symmetric by LU, on the
+ *  processor, one after another in each thread. What to expect:
  *  docs/guide/systems.md. Many small dense matrices: metapack/batch.h. Example:
  *  examples/systems.c. */
 #include <metapack/batch.h>
@@ -46,9 +48,11 @@ typedef struct mpk_systems_results {
                              mpk_factorize() and mpk_solve() would return it */
     int32_t *tier;      /**< [out] count: an mpk_systems_tier */
     int32_t *rank;      /**< [out] count: an mpk_rank */
-    int64_t *inertia;   /**< [out] 3 count: positive, negative, zero; as in mpk_factor_info */
+    int64_t *inertia;   /**< [out] 3 count: positive, negative, zero; as in mpk_factor_info.
+                             Zeros for a matrix that is not symmetric */
     int32_t *certified; /**< [out] count: 1: the inertia was examined, and is that of A
-                             (mpk_certify); 0: it is not known. Only where this is given are
+                             (mpk_certify); 0: it is not known, or there is none, as of a matrix
+                             that is not symmetric. Only where this is given are
                              systems examined, for a product and a solve each in most cases */
     int32_t *steps;     /**< [out] count: of refinement, of the right-hand side with the most */
     double *growth;     /**< [out] count: max |D| / max |A|, both scaled */
@@ -71,16 +75,46 @@ typedef struct mpk_systems_results {
  *  how      [in] NULL: defaults
  *  out      [out] created; *out must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _CANCELLED
- *          | MPK_ERR_UNSUPPORTED: a matrix that is not symmetric, a method on blocks, an interior
- *            (metapack/schur.h)
+ *          | MPK_ERR_UNSUPPORTED: a method on blocks, an interior (metapack/schur.h)
  *          | MPK_ERR_DEVICE: device = cuda, and there is none */
 MPK_API mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an,
                                       const mpk_options *options, const mpk_systems_options *how,
                                       int64_t count, mpk_systems **out);
 
+/** Create systems of several patterns, one for each problem: of any orders and symmetries, but of
+ *  one scalar type. Problems with the same pattern are analysed once, with the values of the first
+ *  of them, and share a template; a system whose pattern no other has is factorized by the single
+ *  engine. So bits depend on which problems there are, but neither on a mask nor on the number of
+ *  threads. All calls below take such systems but mpk_systems_resize(): with ax, b and x of layout
+ *  MPK_BATCH_POINTERS or _STRIDED, n being that of each system; ld is not read where there is one
+ *  right-hand side, else at least the largest n, and a stride has room for the largest system.
+ *  problems [in] count; may be destroyed afterwards. They have no factors yet: their values are
+ *                given again, as ax
+ *  options  [in] as above, and for the analyses; ordering = given is not for these
+ *  Returns as mpk_systems_create(), and what mpk_analyse() does
+ *          | MPK_ERR_UNSUPPORTED: also ordering = given, device = cuda */
+MPK_API mpk_status mpk_systems_create_mixed(mpk_context *ctx, int64_t count,
+                                            const mpk_problem *const *problems,
+                                            const mpk_options *options,
+                                            const mpk_systems_options *how, mpk_systems **out);
+
 /** Change the number of systems: those that stay keep their factors, new ones have none.
- *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY: nothing was changed */
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT, _MEMORY, _UNSUPPORTED (several patterns): nothing was
+ *  changed */
 MPK_API mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *systems, int64_t count);
+
+/** Make a new template, of the values of one system that the single engine has factorized: where
+ *  values have changed so much since the analysis that the old one serves few (mpk_systems_info), as
+ *  in late steps of an interior-point method, the new one mostly serves all. From their next
+ *  factorization on all systems begin with it, by mpk_systems_refactorize(), too: their bits depend
+ *  on the values it was made from. Factors by the old template are lost, those of the single engine
+ *  stay until then. Costs an analysis of
+ *  these values and a factorization.
+ *  slot [in] a system with factors; of tier template: nothing is changed
+ *  Returns MPK_OK
+ *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns or on a
+ *            device, or there is no such template (the text says why) | MPK_ERR_MEMORY: nothing was changed */
+MPK_API mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *systems, int64_t slot);
 
 /** Factorize. Systems whose pivots fail the test of the template are done by the single engine, in
  *  the same call.
@@ -165,7 +199,9 @@ typedef struct mpk_systems_info {
     int64_t factor_nnz;  /**< entries of L, likewise */
     double flops;        /**< of a factorization, likewise */
     int64_t bytes;       /**< held, with the factors of the single engine */
-    int64_t reserved[8]; /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t patterns;    /**< 1, or those of mpk_systems_create_mixed(): n, width and max_front are
+                              the largest then, factor_nnz and flops those of all systems */
+    int64_t reserved[7]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_systems_info;
 
 /** Copy the numbers; all zero, and reason "", for NULL. */

@@ -26,6 +26,10 @@ double mpki_large_growth(mpk_scalar scalar) {
     return single(scalar) ? LARGE_SINGLE : LARGE;
 }
 
+bool mpki_large_step(double correction) {
+    return correction > CORRECTION;
+}
+
 static double least_lost(mpk_scalar scalar) {
     return single(scalar) ? LOST_SINGLE : LOST;
 }
@@ -123,7 +127,7 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
 
 mpk_status mpki_judge_step(mpk_context *ctx, const mpk_factor *fac, double correction,
                            mpki_verdict *verdict) {
-    if (!(correction > CORRECTION) || !mpki_examinable(fac) || fac->info.perturbed > 0)
+    if (!mpki_large_step(correction) || !mpki_examinable(fac) || fac->info.perturbed > 0)
         return MPK_OK;
     const mpk_status status = ask(ctx, fac);
     verdict->unsure |= !mpki_regular(fac);
@@ -217,7 +221,7 @@ mpk_status mpki_tell_verdict(mpk_context *ctx, const mpk_factor *fac, const mpk_
                           : f->rank == MPK_RANK_UNDECIDED ? "pivots are zero and "
                                                           : "",
                           info->relative_residual);
-    if (verdict->unsure && info->correction > CORRECTION)
+    if (verdict->unsure && mpki_large_step(info->correction))
         return mpki_error(
             ctx, MPK_INACCURATE, STAGE, -1,
             "A is singular to working precision, or nearly so: componentwise backward "

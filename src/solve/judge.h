@@ -23,6 +23,9 @@ typedef struct mpki_verdict {
 /** ||A|| ||x|| / ||b|| from which on b hardly counts beside A x. */
 double mpki_large_growth(mpk_scalar scalar);
 
+/** Is a first step of refinement (mpk_solve_info.correction) so large that the factor is in doubt? */
+bool mpki_large_step(double correction);
+
 /** Does the verdict on a solution with these errors, by refinement, need the solution itself? */
 bool mpki_judge_looks(const mpk_factor *fac, const mpki_quality *q);
 

@@ -9,23 +9,30 @@ static const char STAGE[] = "systems";
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static mpk_status check_array(mpk_context *ctx, const mpk_systems *s, const char *name,
-                              const mpk_batch_array *x, int64_t rows, int64_t columns) {
-    const mpk_batch shape = {.scalar = s->an->scalar, .count = s->count};
+mpk_status mpki_systems_check_array(mpk_context *ctx, const mpki_systems_engine *engine,
+                                    mpk_scalar scalar, int64_t count, const char *name,
+                                    const mpk_batch_array *x, int64_t rows, int64_t columns) {
+    const mpk_batch shape = {.scalar = scalar, .count = count};
     mpk_batch_array column = x ? *x : (mpk_batch_array){0};
     if (x && columns < 0) column.ld = rows > 1 ? (int32_t)rows : 1, columns = 1; /* not read */
     mpk_status status =
         mpki_batch_check_array(ctx, &shape, name, x ? &column : NULL, rows, columns);
-    if (!mpk_failed(status) && x->memory == MPK_DEVICE && !s->engine)
+    if (!mpk_failed(status) && x->memory == MPK_DEVICE && !engine)
         return mpki_error(ctx, MPK_ERR_DEVICE, STAGE, -1,
                           "%s lies in a device's memory, and these systems were made for the "
                           "processor: device = cuda",
                           name);
-    const bool some = x && s->count > 0 && rows > 0 && columns != 0;
-    if (!mpk_failed(status) && some && x->memory == MPK_DEVICE && !s->engine->is_here(ctx, x->data))
+    const bool some = x && count > 0 && rows > 0 && columns != 0;
+    if (!mpk_failed(status) && some && x->memory == MPK_DEVICE && !engine->is_here(ctx, x->data))
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "%s is said to lie in device memory, and does not", name);
     return status;
+}
+
+static mpk_status check_array(mpk_context *ctx, const mpk_systems *s, const char *name,
+                              const mpk_batch_array *x, int64_t rows, int64_t columns) {
+    return mpki_systems_check_array(ctx, s->engine, s->an->scalar, s->count, name, x, rows,
+                                    columns);
 }
 
 static mpk_status check(mpki_systems_job *job, mpk_context *ctx) {
@@ -66,8 +73,10 @@ static void begin_factorization(mpki_systems_job *job, const uint8_t *mask) {
             }
             continue;
         }
-        const bool lanes = s->template && (job->fresh || slot->tier != MPK_TIER_SINGLE);
+        const bool lanes =
+            s->template && (job->fresh || slot->anew || slot->tier != MPK_TIER_SINGLE);
         if (lanes) mpki_single_drop(slot);
+        slot->anew = false;
         slot->tier = lanes ? MPK_TIER_TEMPLATE : slot->tier;
         said->factor = !lanes;
         if (lanes) slot->place = s->keep ? b : place++;
@@ -87,9 +96,7 @@ static void begin_solve(mpki_systems_job *job, const uint8_t *mask) {
 /* A call that failed half way: nobody knows whose factors are which. */
 static void give_up(mpki_systems_job *job) {
     for (int64_t b = 0; b < job->s->count; b++) {
-        if (!job->s->said[b].active) continue;
-        mpki_single_drop(&job->s->slot[b]);
-        job->s->slot[b].status = MPK_ERR_ARGUMENT;
+        if (job->s->said[b].active) mpki_slot_give_up(&job->s->slot[b]);
     }
 }
 
@@ -107,7 +114,8 @@ static mpk_status tell_factors(const mpk_systems *s, int64_t b, const mpk_system
     if (r->inertia) {
         int64_t *counts = r->inertia + 3 * b;
         counts[0] = counts[1] = counts[2] = 0;
-        if (!none) status = mpk_systems_get(s->ctx, s, b, MPK_GET_INERTIA, counts, 24);
+        if (!none && s->an->symmetry != MPK_GENERAL)
+            status = mpk_systems_get(s->ctx, s, b, MPK_GET_INERTIA, counts, 24);
     }
     if (r->logdet) {
         double *logdet = r->logdet + 3 * b;
@@ -118,49 +126,56 @@ static mpk_status tell_factors(const mpk_systems *s, int64_t b, const mpk_system
     return status;
 }
 
-/* What all of them come to. */
-static mpk_status tell_all(mpki_systems_job *job, const mpk_systems_results *r) {
+/* Of each system. */
+static mpk_status tell_each(mpki_systems_job *job, const mpk_systems_results *r) {
     mpk_systems *s = job->s;
-    int64_t failed = 0, first = -1, doubtful = 0;
-    mpk_status worst = MPK_OK;
     for (int64_t b = 0; b < s->count; b++) {
         const mpki_said *said = &s->said[b];
-        if (!said->active) continue;
         const bool bad = mpk_failed(said->status);
-        if (r && r->status) r->status[b] = said->status;
-        if (r && r->tier) r->tier[b] = (int32_t)s->slot[b].tier;
-        if (r && job->ax && mpk_failed(tell_factors(s, b, r))) return mpki_failed(s->ctx);
-        if (r && job->b && !job->bare) {
-            if (r->steps) r->steps[b] = bad ? 0 : said->steps;
-            if (r->omega) r->omega[b] = bad ? INFINITY : said->omega;
-            if (r->normwise) r->normwise[b] = bad ? INFINITY : said->normwise;
-        }
-        if (bad && failed++ == 0) first = b;
-        if (!bad && said->status) {
-            if (doubtful++ == 0) first = failed ? first : b;
-            if (!worst || said->status < worst) worst = said->status;
-        }
+        if (!said->active) continue;
+        if (r->status) r->status[b] = said->status;
+        if (r->tier) r->tier[b] = (int32_t)s->slot[b].tier;
+        if (job->ax && mpk_failed(tell_factors(s, b, r))) return mpki_failed(s->ctx);
+        if (!job->b || job->bare) continue;
+        if (r->steps) r->steps[b] = bad ? 0 : said->steps;
+        if (r->omega) r->omega[b] = bad ? INFINITY : said->omega;
+        if (r->normwise) r->normwise[b] = bad ? INFINITY : said->normwise;
+    }
+    return MPK_OK;
+}
+
+mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t count) {
+    int64_t failed = 0, first = -1, doubtful = 0;
+    mpk_status worst = MPK_OK;
+    for (int64_t b = 0; b < count; b++) {
+        const mpk_status status = said[b].status;
+        if (!said[b].active) continue;
+        if (mpk_failed(status) && failed++ == 0) first = b;
+        if (mpk_failed(status) || !status) continue;
+        if (doubtful++ == 0) first = failed ? first : b;
+        if (!worst || status < worst) worst = status;
     }
     if (failed > 0)
-        return mpki_error(s->ctx, MPK_PARTIAL, STAGE, first,
+        return mpki_error(ctx, MPK_PARTIAL, STAGE, first,
                           "%lld of %lld systems have no result, number %lld the first of them: %s",
-                          (long long)failed, (long long)s->count, (long long)first,
-                          mpk_status_text(s->said[first].status));
+                          (long long)failed, (long long)count, (long long)first,
+                          mpk_status_text(said[first].status));
     if (worst)
-        return mpki_error(s->ctx, worst, STAGE, first,
+        return mpki_error(ctx, worst, STAGE, first,
                           "%lld of %lld systems have another status than ok, number %lld the first "
                           "of them: %s",
-                          (long long)doubtful, (long long)s->count, (long long)first,
-                          mpk_status_text(s->said[first].status));
+                          (long long)doubtful, (long long)count, (long long)first,
+                          mpk_status_text(said[first].status));
     return MPK_OK;
 }
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
 
-static mpk_status call(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
-                       const mpk_systems_results *results) {
+mpk_status mpki_systems_verb(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
+                             const mpk_systems_results *results) {
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
+    if (job->s && job->s->of_mixed) return job->s->of_mixed->call(ctx, job, mask, results);
     mpk_status status = check(job, ctx);
     if (mpk_failed(status)) return status;
     job->certify = job->ax && results && results->certified;
@@ -173,7 +188,8 @@ static mpk_status call(mpk_context *ctx, mpki_systems_job *job, const uint8_t *m
         if (job->ax) give_up(job);
         return status;
     }
-    return tell_all(job, results);
+    status = results ? tell_each(job, results) : MPK_OK;
+    return mpk_failed(status) ? status : mpki_systems_sum(ctx, job->s->said, job->s->count);
 }
 
 static mpk_status missing(mpk_context *ctx, const char *name) {
@@ -185,7 +201,7 @@ static mpk_status missing(mpk_context *ctx, const char *name) {
 static mpk_status factorize(mpk_context *ctx, mpk_systems *s, const mpk_batch_array *ax, bool fresh,
                             const uint8_t *mask, const mpk_systems_results *results) {
     mpki_systems_job job = {.s = s, .ax = ax, .fresh = fresh};
-    return ax ? call(ctx, &job, mask, results) : missing(ctx, "ax");
+    return ax ? mpki_systems_verb(ctx, &job, mask, results) : missing(ctx, "ax");
 }
 
 mpk_status mpk_systems_factorize(mpk_context *ctx, mpk_systems *s, const mpk_batch_array *ax,
@@ -203,7 +219,7 @@ mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *s, const mpk_b
 static mpk_status solve(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
                         const mpk_systems_results *results) {
     if (!job->b || !job->x) return missing(ctx, job->b ? "x" : "b");
-    return call(ctx, job, mask, results);
+    return mpki_systems_verb(ctx, job, mask, results);
 }
 
 mpk_status mpk_systems_solve(mpk_context *ctx, mpk_systems *s, int32_t nrhs,

@@ -125,7 +125,7 @@ static bool on_device(const mpk_systems *s, int64_t b) {
 }
 
 /* Vectors for open systems: one more contraction of each (mpki_certify()). */
-static mpk_status contract(mpk_systems *s, mpki_systems_call *call, const int64_t *slot,
+static mpk_status contract(mpk_systems *s, mpki_many_call *call, const int64_t *slot,
                            uint64_t *state, mpk_certificate *found, char *z, char *y, double *scale,
                            int64_t *place, int64_t *open, int64_t *left) {
     const mpk_scalar scalar = s->an->scalar;
@@ -201,7 +201,7 @@ static mpk_status certify(mpki_systems_job *job) {
         slot[left] = b, open[left] = left;
         left++;
     }
-    mpki_systems_call call = {.certify = true, .nrhs = 1};
+    mpki_many_call call = {.certify = true, .nrhs = 1};
     while (counts && !mpk_failed(status) && left > 0)
         status = contract(s, &call, slot, state, found, z, y, scale, slot + 2 * count, open, &left);
     mpki_release(s->ctx, slot);
@@ -217,20 +217,20 @@ static mpk_status certify(mpki_systems_job *job) {
 mpk_status mpki_device_run(mpki_systems_job *job) {
     mpk_systems *s = job->s;
     const mpki_lanes_rules rules = mpki_systems_rules(s);
-    mpki_systems_call call = {.factor = job->ax != NULL,
-                              .solve = job->b != NULL,
-                              .bare = job->bare,
-                              .nrhs = job->nrhs,
-                              .slots = s->count,
-                              .ax = job->ax,
-                              .b = job->b,
-                              .x = job->x,
-                              .bound = rules.bound,
-                              .small = rules.small,
-                              .noise = rules.noise,
-                              .accuracy = mpki_accuracy(&s->options, s->an->scalar),
-                              .large_growth = mpki_large_growth(s->an->scalar),
-                              .refine = s->options.refine};
+    mpki_many_call call = {.factor = job->ax != NULL,
+                           .solve = job->b != NULL,
+                           .bare = job->bare,
+                           .nrhs = job->nrhs,
+                           .slots = s->count,
+                           .ax = job->ax,
+                           .b = job->b,
+                           .x = job->x,
+                           .bound = rules.bound,
+                           .small = rules.small,
+                           .noise = rules.noise,
+                           .accuracy = mpki_accuracy(&s->options, s->an->scalar),
+                           .large_growth = mpki_large_growth(s->an->scalar),
+                           .refine = s->options.refine};
     const mpk_batch_array *arrays[] = {job->ax, job->b, job->x};
     bool there = false;
     mpk_status status = MPK_OK;

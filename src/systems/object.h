@@ -17,6 +17,7 @@ typedef struct mpki_template {
     int64_t *l, *c;
     mpki_lanes_entry *entry;
     char *pair;
+    mpk_analysis *source; /* its own, where that of the systems is another; NULL */
     double flops;
 } mpki_template;
 
@@ -29,13 +30,14 @@ void mpki_template_free(mpk_context *ctx, mpki_template **t);
 /** One of the systems. */
 typedef struct mpki_slot {
     mpk_systems_tier tier;
-    mpk_status status;      /* of the factorization that it has, or why it has none */
-    mpk_factor *fac;        /* tier single */
-    int home;               /* whose context fac was made with */
-    int64_t place;          /* tier template: pack * width + lane */
-    mpki_lane_outcome lane; /* likewise: what came of it */
-    double logdet[3];       /* likewise, on a device */
-    bool examined, certified;
+    mpk_status status;                 /* of the factorization that it has, or why it has none */
+    bool anew;                         /* there is a template that it has not tried */
+    mpk_factor *fac;                   /* tier single */
+    int home;                          /* whose context fac was made with */
+    int64_t place;                     /* tier template: pack * width + lane */
+    mpki_lane_outcome lane;            /* likewise: what came of it */
+    double logdet[3];                  /* likewise, on a device */
+    bool examined, regular, certified; /* of tier single: examined and certified alone */
 } mpki_slot;
 
 /** What a call has to say of one of them. */
@@ -43,6 +45,7 @@ typedef struct mpki_said {
     bool active; /* the call works on it */
     bool factor; /* and has yet to factorize it by the single engine */
     bool solve;  /* and to solve with it by the single engine */
+    bool ask;    /* unless A is found to be regular */
     mpk_status status;
     int32_t steps;
     double omega, normwise;
@@ -54,9 +57,21 @@ typedef struct mpki_pack_work {
     void *values;  /* width x nnz entries: values on their way into lanes */
     void *best;    /* n entries of all lanes */
     void *b, *x;   /* n, and n x sides, of all lanes */
+    void *z;       /* n entries of all lanes */
     double *scale; /* n */
     int32_t sides;
 } mpki_pack_work;
+
+struct mpki_systems_job;
+
+/** What systems of several patterns do in their own way (mixed.c). */
+typedef struct mpki_mixed_table {
+    mpk_status (*call)(mpk_context *ctx, struct mpki_systems_job *job, const uint8_t *mask,
+                       const mpk_systems_results *results);
+    const mpk_systems *(*part)(const mpk_systems *s, int64_t slot, int64_t *index);
+    void (*info)(const mpk_systems *s, mpk_systems_info *info);
+    void (*free)(mpk_systems *s);
+} mpki_mixed_table;
 
 struct mpk_systems {
     mpk_context *ctx;
@@ -77,6 +92,9 @@ struct mpk_systems {
     int64_t packs;
     mpki_lanes_pack *pack;
     mpki_pack_work *work; /* workers; made when they are first needed */
+    bool borrows;         /* child[0] is ctx */
+    struct mpki_mixed *mixed;
+    const mpki_mixed_table *of_mixed; /* of several patterns; NULL: of one */
 };
 
 /** A call at work. */
@@ -115,6 +133,29 @@ static inline void mpki_strand_copy(size_t size, int64_t count, mpki_strand from
          k++, p += from.step * (int64_t)size, q += to.step * (int64_t)size)
         for (size_t byte = 0; byte < size; byte++) q[byte] = p[byte];
 }
+
+/** mpk_systems_create() with all options read. alone: no template, for there is one system */
+mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
+                             const mpk_systems_options *how, int64_t count, bool borrows,
+                             bool alone, mpk_systems **out);
+/** Contexts for the workers, with the memory of s->ctx; asked whether to stop they ask that one. */
+mpk_status mpki_systems_children(mpk_systems *s);
+mpk_status mpki_systems_options_read(mpk_context *ctx, const mpk_systems_options *how,
+                                     mpk_systems_options *full);
+mpk_status mpki_systems_check_count(mpk_context *ctx, int64_t count);
+
+/** A verb: job->ax (factorize), job->b and x (solve), or both. */
+mpk_status mpki_systems_verb(mpk_context *ctx, mpki_systems_job *job, const uint8_t *mask,
+                             const mpk_systems_results *results);
+/** Is this array one of `count` columns, in host memory or the engine's (NULL: host)? rows, columns:
+ *  of each; columns < 0: ld is not read */
+mpk_status mpki_systems_check_array(mpk_context *ctx, const mpki_systems_engine *engine,
+                                    mpk_scalar scalar, int64_t count, const char *name,
+                                    const mpk_batch_array *x, int64_t rows, int64_t columns);
+/** What all of them come to, by what is said of each; recorded. */
+mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t count);
+/** This system has no factors any more. */
+void mpki_slot_give_up(mpki_slot *slot);
 
 /** The calls, checked: factorize (job->ax) and solve (job->b, x) the systems that are marked in
  *  s->said. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED, recorded; what became of each is in

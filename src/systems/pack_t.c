@@ -108,6 +108,63 @@ static void factorize(pack *g) {
     }
 }
 
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+/* As mpki_certify() of one factor, for the lanes that are wanted and not examined yet; NULL: all. */
+static void certify(pack *g, const bool *wanted) {
+    const mpk_analysis *an = g->s->an;
+    const int width = g->k->width;
+    mpki_lanes_work *w = &g->work->lanes;
+    mpk_certificate found[WIDTH_MOST] = {{0}};
+    uint64_t state[WIDTH_MOST];
+    bool open[WIDTH_MOST] = {false}, any = false;
+    const bool counts = an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN;
+    T *z = g->work->values; /* width x nnz entries, and nnz may be less than n */
+    for (int q = 0; q < width; q++) {
+        mpki_said *said;
+        mpki_slot *slot = slot_of(g, q, &said);
+        if (!slot || slot->examined || (wanted && !wanted[q])) continue;
+        FN(lane_values)(g->s, slot->place, z);
+        state[q] = mpki_certificate_hash(mpki_certificate_seed(an->n, g->s->options.seed), z,
+                                         an->nnz * (int64_t)sizeof(T));
+        slot->examined = true, slot->regular = slot->certified = false;
+        found[q] = (mpk_certificate){.certified = 1};
+        open[q] = any = true;
+    }
+    T *y = g->work->best;
+    while (any) {
+        const T *from[WIDTH_MOST] = {NULL};
+        T *to[WIDTH_MOST] = {NULL};
+        any = false;
+        for (int q = 0; q < width; q++) {
+            if (!open[q]) continue;
+            FN(lane_scale)(g->s, g->s->slot[g->slot[q]].place, g->work->scale);
+            FN(gaussian)(g->n, g->work->scale, &state[q], y);
+            from[q] = y;
+            g->k->take(g->n, from, 1, g->work->z);
+            from[q] = NULL;
+        }
+        memset(g->work->b, 0, (size_t)g->n * (size_t)width * sizeof(T));
+        g->k->residual(g->plan, g->p, g->work->z, g->work->b, w->x[1], w->x[2], w->x[3]);
+        g->k->solve(g->plan, g->p, w, w->x[1]);
+        for (int q = 0; q < width; q++) {
+            if (!open[q]) continue;
+            FN(lane_scale)(g->s, g->s->slot[g->slot[q]].place, g->work->scale);
+            to[q] = y;
+            g->k->give(g->n, g->work->z, to, 1);
+            to[q] = y + g->n;
+            g->k->give(g->n, w->x[1], to, 1);
+            to[q] = NULL;
+            open[q] = mpki_certificate_next(&found[q],
+                                            FN(contraction)(g->n, g->work->scale, y, y + g->n));
+            any |= open[q];
+            if (open[q]) continue;
+            g->s->slot[g->slot[q]].regular = found[q].certified;
+            g->s->slot[g->slot[q]].certified = counts && found[q].certified;
+        }
+    }
+}
+
 /* ---- solutions ------------------------------------------------------------------------------- */
 
 /* The lanes whose column of b is finite, at most those in `from`, which loses the others. */
@@ -124,8 +181,25 @@ static void check_b(const pack *g, const T **from, int64_t step) {
     }
 }
 
-/* Steps of refinement of one column, as FN(refine)() takes them, for each lane by itself. */
-static void refine(pack *g, const T *const *at, R *x, mpki_lane_quality *q) {
+/* ||S^-1 d|| / ||S^-1 x|| of each lane, in the maximum norm. */
+static void compare(const pack *g, const R *d, const R *x, double *ratio) {
+    const int width = g->k->width, parts = (int)(sizeof(T) / sizeof(R));
+    const R *scale = g->p->scale;
+    R most_d[WIDTH_MOST] = {0}, most_x[WIDTH_MOST] = {0};
+    for (int64_t i = 0; i < g->n; i++, scale += width)
+        for (int part = 0; part < parts; part++, d += width, x += width)
+            for (int l = 0; l < width; l++) {
+                const R by = 1 / scale[l], dl = r_abs(d[l]) * by, xl = r_abs(x[l]) * by;
+                most_d[l] = dl > most_d[l] ? dl : most_d[l];
+                most_x[l] = xl > most_x[l] ? xl : most_x[l];
+            }
+    for (int l = 0; l < width; l++)
+        ratio[l] = most_d[l] > 0 ? (double)most_d[l] / (double)most_x[l] : 0;
+}
+
+/* Steps of refinement of one column, as FN(refine)() takes them, for each lane by itself.
+ * first [out] the first step of each, relative to x */
+static void refine(pack *g, const T *const *at, R *x, mpki_lane_quality *q, double *first) {
     mpki_lanes_work *w = &g->work->lanes;
     const mpk_options *o = &g->s->options;
     const double accuracy = mpki_accuracy(o, g->s->an->scalar);
@@ -137,13 +211,14 @@ static void refine(pack *g, const T *const *at, R *x, mpki_lane_quality *q) {
         if (at[l]) lane[l] = g->s->slot[g->slot[l]].lane;
     g->k->measure(g->plan, g->p, lane, x, g->work->b, w, q);
     for (int l = 0; l < width; l++) {
-        q[l].steps = 0;
+        q[l].steps = 0, first[l] = 0;
         mark[l] = at[l] && q[l].known && !(q[l].componentwise <= accuracy) && o->refine > 0;
         any |= mark[l];
     }
     for (int step = 0; any; step++) {
         any = worse = false;
         g->k->solve(g->plan, g->p, w, w->x[1]);
+        if (step == 0) compare(g, w->x[1], x, first);
         g->k->advance(g->n, mark, w->x[1], x, g->work->best);
         g->k->measure(g->plan, g->p, lane, x, g->work->b, w, now);
         for (int l = 0; l < width; l++) {
@@ -167,22 +242,39 @@ static void solve_column(pack *g, int32_t j, const T **at, int64_t step) {
     const mpk_scalar scalar = g->s->an->scalar;
     const double accuracy = mpki_accuracy(&g->s->options, scalar);
     mpki_lane_quality q[WIDTH_MOST];
+    double first[WIDTH_MOST];
     const int64_t reals = (int64_t)g->n * g->k->width * (int64_t)(sizeof(T) / sizeof(R));
     R *x = (R *)g->work->x + j * reals;
     g->k->take(g->n, at, step, g->work->b);
     memcpy(x, g->work->b, (size_t)reals * sizeof(R));
     g->k->solve(g->plan, g->p, &g->work->lanes, x);
     if (g->job->bare) return;
-    refine(g, at, x, q);
+    refine(g, at, x, q, first);
     for (int l = 0; l < g->k->width; l++) {
         if (!at[l]) continue;
         mpki_said *said = &g->s->said[g->slot[l]];
-        said->solve |= !q[l].known || !(q[l].componentwise <= accuracy) ||
-                       q[l].growth >= mpki_large_growth(scalar);
+        said->solve |= !q[l].known || !(q[l].componentwise <= accuracy);
+        said->ask |= q[l].growth >= mpki_large_growth(scalar);
+        said->ask |= q[l].steps > 0 && mpki_large_step(first[l]);
         said->steps = q[l].steps > said->steps ? q[l].steps : said->steps;
         said->omega = fmax(said->omega, q[l].componentwise);
         said->normwise = fmax(said->normwise, q[l].normwise);
     }
+}
+
+/* Systems whose solutions are large beside b, or changed much, as those of a singular A: the single
+ * engine has those that are not certified to be regular. */
+static void doubt(pack *g, const T *const *at) {
+    bool ask[WIDTH_MOST] = {false}, any = false;
+    for (int q = 0; q < g->k->width; q++) {
+        if (!at[q]) continue;
+        const mpki_said *said = &g->s->said[g->slot[q]];
+        ask[q] = said->ask && !said->solve;
+        any |= ask[q];
+    }
+    if (any) certify(g, ask);
+    for (int q = 0; q < g->k->width; q++)
+        if (ask[q]) g->s->said[g->slot[q]].solve |= !g->s->slot[g->slot[q]].regular;
 }
 
 static bool finite_lane(const pack *g, int lane) {
@@ -225,6 +317,7 @@ static void solve(pack *g) {
         for (int q = 0; q < width; q++) b[q] = at[q] ? at[q] + j * job->b->ld * step : NULL;
         solve_column(g, j, b, step);
     }
+    doubt(g, at);
     for (int q = 0; q < width; q++) {
         if (!at[q]) to[q] = NULL;
         if (!to[q]) continue;
@@ -240,62 +333,6 @@ static void solve(pack *g) {
     }
 }
 
-/* ---- certificates ---------------------------------------------------------------------------- */
-
-/* As mpki_certify() of one factor, for all lanes that are not examined yet. */
-static void certify(pack *g) {
-    const mpk_analysis *an = g->s->an;
-    const int width = g->k->width;
-    mpki_lanes_work *w = &g->work->lanes;
-    mpk_certificate found[WIDTH_MOST] = {{0}};
-    uint64_t state[WIDTH_MOST];
-    bool open[WIDTH_MOST] = {false}, any = false;
-    const bool counts = an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN;
-    T *z = g->work->values; /* width x nnz entries, and nnz may be less than n */
-    for (int q = 0; q < width; q++) {
-        mpki_said *said;
-        mpki_slot *slot = slot_of(g, q, &said);
-        if (!slot || slot->examined) continue;
-        FN(lane_values)(g->s, slot->place, z);
-        state[q] = mpki_certificate_hash(mpki_certificate_seed(an->n, g->s->options.seed), z,
-                                         an->nnz * (int64_t)sizeof(T));
-        slot->examined = true, slot->certified = false;
-        found[q] = (mpk_certificate){.certified = 1};
-        open[q] = counts;
-        any |= counts;
-    }
-    T *y = g->work->best;
-    while (any) {
-        const T *from[WIDTH_MOST] = {NULL};
-        T *to[WIDTH_MOST] = {NULL};
-        any = false;
-        for (int q = 0; q < width; q++) {
-            if (!open[q]) continue;
-            FN(lane_scale)(g->s, g->s->slot[g->slot[q]].place, g->work->scale);
-            FN(gaussian)(g->n, g->work->scale, &state[q], y);
-            from[q] = y;
-            g->k->take(g->n, from, 1, g->work->x);
-            from[q] = NULL;
-        }
-        memset(g->work->b, 0, (size_t)g->n * (size_t)width * sizeof(T));
-        g->k->residual(g->plan, g->p, g->work->x, g->work->b, w->x[1], w->x[2], w->x[3]);
-        g->k->solve(g->plan, g->p, w, w->x[1]);
-        for (int q = 0; q < width; q++) {
-            if (!open[q]) continue;
-            FN(lane_scale)(g->s, g->s->slot[g->slot[q]].place, g->work->scale);
-            to[q] = y;
-            g->k->give(g->n, g->work->x, to, 1);
-            to[q] = y + g->n;
-            g->k->give(g->n, w->x[1], to, 1);
-            to[q] = NULL;
-            open[q] = mpki_certificate_next(&found[q],
-                                            FN(contraction)(g->n, g->work->scale, y, y + g->n));
-            any |= open[q];
-            if (!open[q]) g->s->slot[g->slot[q]].certified = found[q].certified;
-        }
-    }
-}
-
 void FN(pack_run)(mpki_systems_job *job, int worker, int64_t number) {
     mpk_systems *s = job->s;
     pack g = {.job = job,
@@ -308,7 +345,7 @@ void FN(pack_run)(mpki_systems_job *job, int worker, int64_t number) {
               .slot = job->in_pack + number * s->width,
               .n = s->an->n};
     if (job->ax) factorize(&g);
-    if (!job->failed && job->certify) certify(&g);
+    if (!job->failed && job->certify) certify(&g, NULL);
     if (!job->failed && job->b) solve(&g);
 }
 

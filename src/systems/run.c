@@ -53,6 +53,7 @@ static void work_free(mpk_context *ctx, mpki_pack_work *w) {
     mpki_release(ctx, w->best);
     mpki_release(ctx, w->b);
     mpki_release(ctx, w->x);
+    mpki_release(ctx, w->z);
     mpki_release(ctx, w->scale);
     *w = (mpki_pack_work){0};
 }
@@ -86,9 +87,10 @@ static mpk_status work_make(mpk_systems *s, mpki_pack_work *w, int32_t sides) {
     w->best = mpki_alloc(ctx, STAGE, an->n, all);
     w->b = mpki_alloc(ctx, STAGE, an->n, all);
     w->x = mpki_alloc(ctx, STAGE, (int64_t)an->n * sides, all);
+    w->z = mpki_alloc(ctx, STAGE, an->n, all);
     w->scale = MPKI_NEW(ctx, STAGE, an->n, double);
     w->sides = sides;
-    whole &= w->values && w->best && w->b && w->x && w->scale;
+    whole &= w->values && w->best && w->b && w->x && w->z && w->scale;
     if (!whole) work_free(ctx, w);
     return whole ? MPK_OK : mpki_failed(ctx);
 }

@@ -12,6 +12,11 @@ void mpki_single_drop(mpki_slot *slot) {
     slot->tier = MPK_TIER_NONE;
 }
 
+void mpki_slot_give_up(mpki_slot *slot) {
+    mpki_single_drop(slot);
+    slot->status = MPK_ERR_ARGUMENT;
+}
+
 /* What ends a call, where it befell one system. */
 static bool ends(mpki_systems_job *job, mpk_status status) {
     if (status != MPK_ERR_MEMORY && status != MPK_ERR_CANCELLED && status != MPK_ERR_INTERNAL &&

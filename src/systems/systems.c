@@ -2,6 +2,7 @@
 /* The object: made, resized, looked at, freed. */
 #include "../core/floats.h"
 #include "../core/sizes.h"
+#include "../problem/problem.h"
 #include "object.h"
 
 #include <string.h>
@@ -19,9 +20,12 @@ static int forward(const char *stage, double fraction, void *user) {
     return mpki_stop_wanted(user, stage);
 }
 
-/* Contexts for the workers, with the caller's memory. */
-static mpk_status make_children(mpk_systems *s) {
+mpk_status mpki_systems_children(mpk_systems *s) {
     s->child = MPKI_ZNEW(s->ctx, STAGE, s->workers, mpk_context *);
+    if (s->child && s->borrows) {
+        s->child[0] = s->ctx;
+        return MPK_OK;
+    }
     for (int w = 0; s->child && w < s->workers; w++) {
         if (mpk_failed(mpk_context_create(mpki_context_allocator(s->ctx), &s->child[w])))
             return mpki_error(s->ctx, MPK_ERR_MEMORY, STAGE, w, "out of host memory");
@@ -31,10 +35,6 @@ static mpk_status make_children(mpk_systems *s) {
 }
 
 static mpk_status refuse(mpk_context *ctx, const mpk_analysis *an) {
-    if (an->symmetry == MPK_GENERAL)
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "the matrix is not symmetric: systems side by side are symmetric or "
-                          "Hermitian; factorize these one by one");
     if (an->block)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "the analysis is for a method on blocks: analyse with method = ldlt");
@@ -60,11 +60,62 @@ static mpk_status grow(mpk_systems *s, int64_t count) {
     return MPK_OK;
 }
 
-static mpk_status check_count(mpk_context *ctx, int64_t count) {
+mpk_status mpki_systems_check_count(mpk_context *ctx, int64_t count) {
     if (count < 0) return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, count, "the count is negative");
     if (count > INT64_MAX >> 20)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, count,
                           "%lld systems: that is more than any memory has", (long long)count);
+    return MPK_OK;
+}
+
+static void choose_kernels(mpk_systems *s) {
+    const int most = s->expected < 64 ? (int)s->expected : 64;
+    s->kernels = MPKI_DISPATCH(s->an->scalar, lanes_choose)(most, &s->width);
+}
+
+mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o,
+                             const mpk_systems_options *how, int64_t count, bool borrows,
+                             bool alone, mpk_systems **out) {
+    mpk_status status = refuse(ctx, an);
+    if (mpk_failed(status)) return status;
+    mpk_systems *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_systems);
+    if (!s) return mpki_failed(ctx);
+    s->ctx = ctx, s->an = an;
+    s->options = *o;
+    s->options.device = MPK_ON_CPU;
+    s->single = s->options;
+    s->single.threads = 1;
+    s->keep = how->keep;
+    s->expected = how->expected > 0 ? how->expected : count;
+    s->workers = mpki_context_threads(ctx, o->threads > 0 ? o->threads : mpki_threads_default());
+    s->borrows = borrows && s->workers == 1;
+    s->width = 1;
+    s->reason = "no other system has this pattern";
+    status = mpki_systems_children(s);
+    if (!mpk_failed(status) && o->device == MPK_ON_CUDA) status = mpki_device_open(s);
+    if (!mpk_failed(status) && !alone)
+        status = mpki_template_make(ctx, an, &s->single, &s->template, &s->reason);
+    if (s->template && s->engine)
+        status = mpki_device_make(s);
+    else if (s->template)
+        choose_kernels(s);
+    if (!mpk_failed(status)) status = grow(s, count);
+    if (mpk_failed(status))
+        mpk_systems_destroy(&s);
+    else
+        *out = s;
+    return status;
+}
+
+mpk_status mpki_systems_options_read(mpk_context *ctx, const mpk_systems_options *how,
+                                     mpk_systems_options *full) {
+    *full = (mpk_systems_options){.struct_size = sizeof *full, .keep = 1};
+    if (how && !mpki_read_struct(full, sizeof *full, how, sizeof full->struct_size))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
+                          "mpk_systems_options_init() was not called");
+    if (full->expected < 0 || (full->keep != 0 && full->keep != 1))
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, full->expected,
+                          "expected is negative, or keep neither 0 nor 1");
     return MPK_OK;
 }
 
@@ -73,48 +124,16 @@ mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an, const mp
     MPKI_CALM;
     if (!ctx) return MPK_ERR_ARGUMENT;
     mpki_clear_error(ctx);
-    mpk_systems_options full = {.struct_size = sizeof full, .keep = 1};
+    mpk_systems_options full;
     mpk_options o;
     if (!an || !out || *out)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the analysis is NULL, or out is, or *out is not");
-    if (how && !mpki_read_struct(&full, sizeof full, how, sizeof full.struct_size))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
-                          "mpk_systems_options_init() was not called");
-    if (full.expected < 0 || (full.keep != 0 && full.keep != 1))
-        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, full.expected,
-                          "expected is negative, or keep neither 0 nor 1");
-    mpk_status status = check_count(ctx, count);
+    mpk_status status = mpki_systems_options_read(ctx, how, &full);
+    if (!mpk_failed(status)) status = mpki_systems_check_count(ctx, count);
     if (!mpk_failed(status)) status = mpki_options_resolve(ctx, options, &o);
-    if (!mpk_failed(status)) status = refuse(ctx, an);
     if (mpk_failed(status)) return status;
-    mpk_systems *s = MPKI_ZNEW(ctx, STAGE, 1, mpk_systems);
-    if (!s) return mpki_failed(ctx);
-    s->ctx = ctx, s->an = an;
-    s->options = o;
-    s->options.device = MPK_ON_CPU;
-    s->single = s->options;
-    s->single.threads = 1;
-    s->keep = full.keep;
-    s->expected = full.expected > 0 ? full.expected : count;
-    s->workers = mpki_context_threads(ctx, o.threads > 0 ? o.threads : mpki_threads_default());
-    s->width = 1;
-    status = make_children(s);
-    if (!mpk_failed(status) && o.device == MPK_ON_CUDA) status = mpki_device_open(s);
-    if (!mpk_failed(status))
-        status = mpki_template_make(ctx, an, &s->single, &s->template, &s->reason);
-    if (s->template && s->engine) {
-        status = mpki_device_make(s);
-    } else if (s->template) {
-        const int most = s->expected < 64 ? (int)s->expected : 64;
-        s->kernels = MPKI_DISPATCH(an->scalar, lanes_choose)(most, &s->width);
-    }
-    if (!mpk_failed(status)) status = grow(s, count);
-    if (mpk_failed(status))
-        mpk_systems_destroy(&s);
-    else
-        *out = s;
-    return status;
+    return mpki_systems_make(ctx, an, &o, &full, count, false, false, out);
 }
 
 mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *s, int64_t count) {
@@ -124,12 +143,87 @@ mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *s, int64_t count) {
     if (!s || s->ctx != ctx)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
                           "the systems are NULL, or were made with another context");
-    mpk_status status = check_count(ctx, count);
+    mpk_status status = mpki_systems_check_count(ctx, count);
     if (mpk_failed(status) || count == s->count) return status;
+    if (s->of_mixed)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "systems of several patterns stay as many as they are");
     if (count > s->count) return grow(s, count);
     for (int64_t b = count; b < s->count; b++) mpki_single_drop(&s->slot[b]);
     s->count = count;
     return MPK_OK;
+}
+
+/* A template for a factor's values. *out [out] NULL: there is none, and *reason says why */
+static mpk_status model(mpk_systems *s, const mpk_factor *fac, mpki_template **out,
+                        const char **reason) {
+    const mpk_problem problem = {.ctx = s->ctx,
+                                 .scalar = s->an->scalar,
+                                 .symmetry = s->an->symmetry,
+                                 .layout = s->an->layout,
+                                 .values = fac->values,
+                                 .n = s->an->n,
+                                 .nnz = s->an->nnz,
+                                 .ap = s->an->ap,
+                                 .ai = s->an->ai,
+                                 .ax = fac->ax};
+    mpk_analysis *an = NULL;
+    mpk_options o = s->options;
+    o.method = MPK_METHOD_LDLT;
+    if (o.ordering == MPK_ORDERING_GIVEN) o.given_perm = s->an->perm;
+    *out = NULL;
+    mpk_status status = mpk_analyse(s->ctx, &problem, &o, &an);
+    if (!mpk_failed(status)) status = mpki_template_make(s->ctx, an, &s->single, out, reason);
+    if (*out)
+        (*out)->source = an; /* whose scaling it has */
+    else
+        mpk_analysis_destroy(&an);
+    return mpk_failed(status) ? status : MPK_OK;
+}
+
+/* A template for a factor's values, and packs for it. After a failure all is as it was. */
+static mpk_status take_template(mpk_systems *s, const mpk_factor *fac) {
+    mpki_template *template = NULL;
+    const char *reason = "";
+    mpk_systems old = *s;
+    mpk_status status = model(s, fac, &template, &reason);
+    if (mpk_failed(status)) return status;
+    if (!template)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "there is no template: %s",
+                          reason);
+    s->template = template, s->reason = "";
+    s->pack = NULL, s->work = NULL, s->packs = 0;
+    choose_kernels(s);
+    status = mpki_packs_make(s, s->count);
+    mpk_systems *useless = mpk_failed(status) ? s : &old;
+    mpki_packs_free(useless);
+    mpki_template_free(s->ctx, &useless->template);
+    if (mpk_failed(status)) *s = old;
+    return status;
+}
+
+mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *s, int64_t b) {
+    MPKI_CALM;
+    if (!ctx) return MPK_ERR_ARGUMENT;
+    mpki_clear_error(ctx);
+    if (!s || s->ctx != ctx || b < 0 || b >= s->count)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b,
+                          "there is no system of that number, or it was made with another context");
+    if (s->of_mixed)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "systems of several patterns keep the templates that they have");
+    if (s->engine)
+        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+                          "systems on a device keep the template that they have");
+    if (s->slot[b].tier == MPK_TIER_NONE)
+        return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b, "the system has no factors");
+    if (s->slot[b].tier == MPK_TIER_TEMPLATE) return MPK_OK;
+    const mpk_status status = take_template(s, s->slot[b].fac);
+    for (int64_t k = 0; !mpk_failed(status) && k < s->count; k++) {
+        if (s->slot[k].tier == MPK_TIER_TEMPLATE) mpki_slot_give_up(&s->slot[k]);
+        s->slot[k].anew = s->slot[k].tier == MPK_TIER_SINGLE;
+    }
+    return status;
 }
 
 void mpk_systems_destroy(mpk_systems **out) {
@@ -137,11 +231,13 @@ void mpk_systems_destroy(mpk_systems **out) {
     mpk_systems *s = *out;
     mpk_context *ctx = s->ctx;
     *out = NULL;
-    for (int64_t b = 0; b < s->count; b++) mpki_single_drop(&s->slot[b]);
+    if (s->of_mixed) s->of_mixed->free(s);
+    for (int64_t b = 0; s->slot && b < s->count; b++) mpki_single_drop(&s->slot[b]);
     mpki_packs_free(s);
     mpki_device_free(s);
     mpki_template_free(ctx, &s->template);
-    for (int w = 0; s->child && w < s->workers; w++) mpk_context_destroy(&s->child[w]);
+    for (int w = 0; s->child && !s->borrows && w < s->workers; w++)
+        mpk_context_destroy(&s->child[w]);
     mpki_release(ctx, s->child);
     mpki_release(ctx, s->slot);
     mpki_release(ctx, s->said);
@@ -162,8 +258,13 @@ void mpk_systems_info_get(const mpk_systems *s, mpk_systems_info *info) {
     if (!info) return;
     *info = (mpk_systems_info){.reason = ""};
     if (!s) return;
+    if (s->of_mixed) {
+        s->of_mixed->info(s, info);
+        return;
+    }
     const mpk_analysis *an = s->template ? s->template->an : s->an;
     info->count = s->count;
+    info->patterns = 1;
     info->n = s->an->n;
     info->width = s->width;
     info->reason = s->reason;
@@ -213,13 +314,14 @@ mpk_status mpk_systems_get(mpk_context *ctx, const mpk_systems *s, int64_t b, mp
     mpki_clear_error(ctx);
     if (!s || !out || b < 0 || b >= s->count)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", b, "there is no system of that number");
+    if (s->of_mixed) s = s->of_mixed->part(s, b, &b);
     if (s->slot[b].tier == MPK_TIER_NONE)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", b, "the system has no factors");
     if ((unsigned)what > MPK_GET_LOGDET)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, "get", what, "there is no quantity %d", (int)what);
     const size_t n = (size_t)s->an->n;
     const size_t need = what == MPK_GET_PERM    ? n * sizeof(int32_t)
-                        : what == MPK_GET_SCALE ? n * sizeof(double)
+                        : what == MPK_GET_SCALE ? (size_t)mpki_scales(s->an) * sizeof(double)
                         : what == MPK_GET_D     ? 2 * n * mpk_scalar_size(s->an->scalar)
                                                 : 24;
     if (bytes < need)

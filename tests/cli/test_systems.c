@@ -22,7 +22,7 @@ static void solved(void **state) {
     assert_has(o.out, "1 ok 2 1 0 certified");
     assert_has(o.out, "2 ok 2 1 0 certified");
     assert_has(o.out, "3 ok 1 2 0 certified");
-    assert_has(o.err, "3 systems of order 3");
+    assert_has(o.err, "3 systems, 1 pattern, order 3: 3 by");
     read_text("x.mtx", text, sizeof text);
     const char *at = strstr(text, "\n3 3\n");
     assert_non_null(at);
@@ -40,6 +40,40 @@ static void solved(void **state) {
     assert_has(o.out, "1 ok 2 1 0 certified");
     assert_has(o.out, "2 singular 0 0 3");
     assert_has(o.out, "3 ok 1 2 0 certified");
+}
+
+/* Matrices of two patterns, two alike; right-hand sides one under the other. */
+static void mixed(void **state) {
+    (void)state;
+    static char text[1 << 12];
+    write_text("a.mtx", THREE);
+    write_text("g.mtx",
+               "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n2 1 1\n2 2 4\n");
+    write_text("b.mtx",
+               "%%MatrixMarket matrix array real general\n8 1\n3\n3\n10\n2\n5\n6\n6\n20\n");
+    RUN(&o, NULL, "systems", "a.mtx", "g.mtx", "a.mtx", "-b", "b.mtx", "-o", "x.mtx");
+    assert_code(&o, 0);
+    assert_has(o.out, "1 ok 2 1 0 certified");
+    assert_has(o.out, "2 ok ");
+    assert_has(o.out, "3 ok 2 1 0 certified");
+    assert_has(o.err, "3 systems, 2 patterns, order 3 at most");
+    read_text("x.mtx", text, sizeof text);
+    const char *at = strstr(text, "\n8 1\n");
+    assert_non_null(at);
+    static const double want[] = {1, 1, 1, 1, 1, 2, 2, 2};
+    char *end = (char *)(uintptr_t)(at + 5);
+    for (int k = 0; k < 8; k++) assert_true(fabs(strtod(end, &end) - want[k]) <= 1e-14);
+    RUN(&o, NULL, "systems", "a.mtx", "g.mtx", "--json");
+    assert_code(&o, 0);
+    assert_true(json_valid(o.out));
+    assert_has(o.out, "\"patterns\": 2");
+    assert_has(o.out, "\"n\": 2 }");
+    RUN(&o, NULL, "systems", "a.mtx", "g.mtx", "--values", "b.mtx");
+    assert_code(&o, 1);
+    RUN(&o, NULL, "systems", "a.mtx", "none.mtx");
+    assert_code(&o, 2);
+    RUN(&o, NULL, "systems", "a.mtx", "a.mtx", "-b", "b.mtx");
+    assert_code(&o, 2);
 }
 
 static void refused(void **state) {
@@ -65,6 +99,7 @@ static void refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(solved, empty_folder),
+                                       cmocka_unit_test_teardown(mixed, empty_folder),
                                        cmocka_unit_test_teardown(refused, empty_folder)};
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -23,7 +23,7 @@ static void test_many(void **unused) {
     (void)unused;
     for (int p = 0; p < PATTERNS; p++) {
         const int n = 1 + (int)(20 * (1 + uniform())), kind = p % 4;
-        const double decades = p % 5 == 0 ? 2 : p % 5 == 1 ? 0.5 : 0;
+        const double decades = p % 5 == 0 ? 2 : p % 5 == 1 ? 0.5 : p % 5 == 2 ? 5 : 0;
         cases c = cases_make(NULL, (enum support_family)(p % FAMILY_COUNT), n, kinds[kind].scalar,
                              kinds[kind].symmetry, EACH, 1, 0.3);
         const bool counted = c.scalar <= MPK_D || c.symmetry == MPK_HERMITIAN;

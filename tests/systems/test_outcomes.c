@@ -283,30 +283,155 @@ static void test_arguments(void **unused) {
     cases_free(&c);
 }
 
-/* A matrix that is not symmetric, a method on blocks. */
+/* A method on blocks. */
 static void test_refused(void **unused) {
     static const int64_t ap[] = {0, 2, 3};
     static const int32_t ai[] = {0, 1, 1};
     static const double ax[] = {1, 2, 3};
     (void)unused;
-    for (int general = 0; general < 2; general++) {
-        mpk_context *ctx = NULL;
-        mpk_problem *p = NULL;
-        mpk_analysis *an = NULL;
-        mpk_systems *s = NULL;
-        mpk_options o;
-        mpk_options_init(&o);
-        o.method = general ? MPK_METHOD_LDLT : MPK_METHOD_ILDLT;
-        mpk_context_create(NULL, &ctx);
-        assert_int_equal(mpk_problem_from_csc(ctx, 2, MPK_D, general ? MPK_GENERAL : MPK_SYMMETRIC,
-                                              general ? MPK_FULL : MPK_LOWER, ap, ai, ax, &p),
-                         MPK_OK);
-        assert_int_equal(mpk_analyse(ctx, p, &o, &an), MPK_OK);
-        told(ctx, mpk_systems_create(ctx, an, &o, NULL, 3, &s), MPK_ERR_UNSUPPORTED);
-        mpk_analysis_destroy(&an);
-        mpk_problem_destroy(&p);
-        mpk_context_destroy(&ctx);
+    mpk_context *ctx = NULL;
+    mpk_problem *p = NULL;
+    mpk_analysis *an = NULL;
+    mpk_systems *s = NULL;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_ILDLT;
+    mpk_context_create(NULL, &ctx);
+    assert_int_equal(mpk_problem_from_csc(ctx, 2, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &p),
+                     MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, p, &o, &an), MPK_OK);
+    told(ctx, mpk_systems_create(ctx, an, &o, NULL, 3, &s), MPK_ERR_UNSUPPORTED);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
+/* Matrices that are not symmetric: the single engine's bits and outcomes, and no inertia. */
+static void test_general(void **unused) {
+    enum { MANY = 5 };
+    static const mpk_scalar scalars[] = {MPK_S, MPK_D, MPK_C, MPK_Z};
+    (void)unused;
+    for (size_t k = 0; k < 4; k++) {
+        cases c = cases_make(NULL, SPARSE, N, scalars[k], MPK_GENERAL, MANY, 2, 0.2);
+        for (int64_t e = 0; e < c.nnz; e++) scalar_store(c.scalar, c.ax, c.nnz + e, 0);
+        scalar_store(c.scalar, c.ax, 2 * c.nnz, NAN);
+        mpk_systems *s = systems_of(&c, MANY, 1, 0);
+        mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
+        mpk_systems_info info;
+        int32_t status[MANY], tier[MANY], certified[MANY];
+        int64_t inertia[3 * MANY];
+        double omega[MANY], logdet[3 * MANY], expected[3], scale[2 * N], y[4 * N];
+        const mpk_systems_results r = {.status = status,
+                                       .tier = tier,
+                                       .inertia = inertia,
+                                       .certified = certified,
+                                       .omega = omega,
+                                       .logdet = logdet};
+        told(c.ctx, mpk_systems_factorize_solve(c.ctx, s, &ax, 2, &b, &x, 0, NULL, &r),
+             MPK_PARTIAL);
+        for (int q = 0; q < MANY; q++) {
+            mpk_factor *fac = NULL;
+            const mpk_status one =
+                mpk_factorize(c.ctx, c.an, c.ax + q * c.nnz * (int64_t)c.size, &c.o, &fac);
+            if (q == 2) assert_int_equal(status[q], MPK_ERR_INPUT);
+            if (mpk_failed(one)) continue;
+            const mpk_status solved =
+                mpk_solve(c.ctx, fac, 2, column(c.b, &c, q), N, y, N, &c.o, NULL);
+            assert_int_equal(status[q], solved);
+            if (!mpk_failed(solved)) assert_memory_equal(y, column(c.x, &c, q), 2 * N * c.size);
+            assert_int_equal(tier[q], MPK_TIER_SINGLE);
+            assert_int_equal(certified[q], 0);
+            assert_true(inertia[3 * q] == 0 && inertia[3 * q + 2] == 0);
+            mpk_get(c.ctx, fac, MPK_GET_LOGDET, expected, sizeof expected);
+            assert_memory_equal(expected, logdet + 3 * q, sizeof expected);
+            assert_int_equal(mpk_systems_get(c.ctx, s, q, MPK_GET_SCALE, scale, sizeof scale),
+                             MPK_OK);
+            told(c.ctx, mpk_systems_get(c.ctx, s, q, MPK_GET_SCALE, scale, sizeof scale / 2),
+                 MPK_ERR_ARGUMENT);
+            mpk_factor_destroy(&fac);
+        }
+        mpk_systems_info_get(s, &info);
+        assert_true(info.width == 1 && *info.reason);
+        mpk_systems_destroy(&s);
+        cases_free(&c);
     }
+}
+
+/* Values that want other pivots than the analysed ones: a template of one of them serves all. */
+static void test_learn(void **unused) {
+    (void)unused;
+    cases c = cases_make(NULL, SADDLE_POINT, N, MPK_D, MPK_SYMMETRIC, COUNT, 1, 0.01);
+    mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
+    mpk_systems *s = systems_of(&c, COUNT, 1, 0);
+    mpk_systems_info info;
+    double omega[COUNT];
+    int64_t before[3 * COUNT], after[3 * COUNT];
+    const mpk_systems_results r = {.inertia = before}, q = {.inertia = after, .omega = omega};
+    told(c.ctx, mpk_systems_learn(c.ctx, s, 0), MPK_ERR_ARGUMENT);
+    told(c.ctx, mpk_systems_learn(c.ctx, s, COUNT), MPK_ERR_ARGUMENT);
+    assert_int_equal(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL), MPK_OK);
+    assert_int_equal(mpk_systems_learn(c.ctx, s, 0), MPK_OK); /* the template serves it */
+    assert_int_equal(mpk_systems_solve(c.ctx, s, 1, &b, &x, 0, NULL, NULL), MPK_OK);
+    for (int64_t k = 0; k < COUNT * c.nnz; k++)
+        ((double *)c.ax)[k] *= pow(10, 6 * sin(77.7 * (double)(k % c.nnz)));
+    assert_false(mpk_failed(mpk_systems_refactorize(c.ctx, s, &ax, NULL, &r)));
+    mpk_systems_info_get(s, &info);
+    assert_int_equal(info.by_single, COUNT);
+    assert_int_equal(mpk_systems_learn(c.ctx, s, 3), MPK_OK);
+    mpk_systems_info_get(s, &info);
+    assert_int_equal(info.by_single, COUNT); /* their factors stay */
+    assert_false(mpk_failed(mpk_systems_solve(c.ctx, s, 1, &b, &x, 0, NULL, NULL)));
+    assert_false(mpk_failed(mpk_systems_refactorize_solve(c.ctx, s, &ax, 1, &b, &x, 0, NULL, &q)));
+    mpk_systems_info_get(s, &info);
+    assert_true(info.by_template > COUNT / 2);
+    assert_memory_equal(before, after, sizeof before);
+    for (int k = 0; k < COUNT; k++) assert_true(omega[k] <= 1e-14);
+    /* with one of the same values, alone: the same bits */
+    mpk_systems *one = systems_of(&c, 2, 1, 0);
+    double y[2 * N];
+    mpk_batch_array two = strided(c.ax + 3 * c.nnz * 8, c.nnz, 1), bs = b, ys = strided(y, N, N);
+    bs.data = column(c.b, &c, 3);
+    assert_false(mpk_failed(mpk_systems_factorize(c.ctx, one, &two, NULL, NULL)));
+    assert_int_equal(mpk_systems_learn(c.ctx, one, 0), MPK_OK);
+    assert_false(
+        mpk_failed(mpk_systems_refactorize_solve(c.ctx, one, &two, 1, &bs, &ys, 0, NULL, NULL)));
+    assert_memory_equal(y, column(c.x, &c, 3), sizeof y);
+    mpk_systems_destroy(&one);
+    /* a singular system is no model */
+    memset(c.ax, 0, (size_t)c.nnz * 8);
+    assert_int_equal(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL), MPK_SINGULAR);
+    told(c.ctx, mpk_systems_learn(c.ctx, s, 0), MPK_ERR_UNSUPPORTED);
+    assert_int_equal(mpk_systems_solve(c.ctx, s, 1, &b, &x, 0, NULL, NULL), MPK_SINGULAR);
+    mpk_systems_destroy(&s);
+    cases_free(&c);
+}
+
+/* Every allocation of a new template fails once: nothing is changed. */
+static void test_learn_memory(void **unused) {
+    (void)unused;
+    failing purse = {0};
+    const mpk_allocator memory = {failing_alloc, failing_release, &purse};
+    cases c = cases_make(&memory, SADDLE_POINT, 12, MPK_D, MPK_SYMMETRIC, 5, 1, 0.01);
+    mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
+    c.o.threads = 1;
+    for (int64_t k = c.nnz; k < 5 * c.nnz; k++) ((double *)c.ax)[k] *= k % c.nnz % 3 ? 1e-9 : 1e6;
+    mpk_systems *s = systems_of(&c, 5, 1, 0);
+    assert_false(mpk_failed(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL)));
+    mpk_status status = MPK_ERR_MEMORY;
+    for (int64_t fail = 1; mpk_failed(status); fail++) {
+        purse.calls = 0, purse.fail_at = fail;
+        status = mpk_systems_learn(c.ctx, s, 3);
+        purse.fail_at = 0;
+        if (mpk_failed(status)) told(c.ctx, status, MPK_ERR_MEMORY);
+        if (mpk_failed(status)) /* the first has a factor by the template, still */
+            assert_false(mpk_failed(mpk_systems_solve(c.ctx, s, 1, &b, &x, 1, NULL, NULL)));
+    }
+    assert_int_equal(mpk_systems_solve(c.ctx, s, 1, &b, &x, 1, NULL, NULL), MPK_PARTIAL);
+    assert_false(
+        mpk_failed(mpk_systems_refactorize_solve(c.ctx, s, &ax, 1, &b, &x, 0, NULL, NULL)));
+    mpk_systems_destroy(&s);
+    cases_free(&c);
+    assert_int_equal(purse.held, 0);
 }
 
 /* Every allocation fails once: the call says so, nothing is lost, and the same call succeeds. */
@@ -350,6 +475,7 @@ int main(void) {
         cmocka_unit_test(test_beside_single), cmocka_unit_test(test_singular),
         cmocka_unit_test(test_get),           cmocka_unit_test(test_failing),
         cmocka_unit_test(test_arguments),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_memory)};
+        cmocka_unit_test(test_general),       cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_learn),         cmocka_unit_test(test_learn_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,8 @@ interior-point method finds x and its multipliers without derivatives; one step 
 from there, with them, does not move x and carries the gradient of the implicit function.  Its
 system is [Q + Z/X, A'; A, 0]: symmetric, indefinite, of one pattern in all steps.
 
+A batch of programs is solved side by side (ldl_batch), forward and backward.
+
 Here the cost q of an agent who plans so is learned from what was seen of its plans.
 """
 
@@ -74,6 +76,10 @@ def main(n=20, plans=6, seed=0):
     b = torch.tensor(np.stack([rng.uniform(4, 8, plans), rng.uniform(2, 3, plans)], -1))
     seen = layer(truth.expand(plans, n), b)
     assert float((seen @ layer.constraints.T - b).abs().max()) < 1e-9 and float(seen.min()) > -1e-9
+    # gradients in the cost and in the constraints, beside differences
+    some = torch.tensor(rng.standard_normal((4, n))), b[:4].clone()
+    checked = [x.requires_grad_() for x in some]
+    assert torch.autograd.gradcheck(layer, checked, atol=1e-5, fast_mode=True)
     q = torch.zeros(n, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([q], max_iter=20, line_search_fn="strong_wolfe")
 

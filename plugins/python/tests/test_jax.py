@@ -213,3 +213,25 @@ def test_no_memory_is_lost(rng):
 
 def test_the_example():
     runpy.run_path(str(ROOT / "plugins/python/examples/field_likelihood.py"))["main"](30, 400)
+
+
+def test_many_side_by_side():
+    """A batch goes through ldl_batch, and backward takes its factors."""
+    rng = np.random.default_rng(12)
+    h, c = sp.eye(7), sp.csr_array(rng.standard_normal((3, 7)))
+    A = sp.csc_matrix(sp.tril(sp.bmat([[h, c.T], [c, None]])))
+    solver = mj.Solver(A, lower=True)
+    values = jnp.asarray(A.data * (1 + 0.1 * rng.random((6, A.nnz))))
+    b = jnp.asarray(rng.standard_normal((6, 10)))
+
+    def total(v, y):
+        return (solver.solve(v, y) ** 2).sum()
+
+    x = solver.solve(values, b)
+    found = jax.grad(total, (0, 1))(values, b)
+    assert solver.factorizations == 6
+    for k in range(6):
+        assert float(abs(solver.solve(values[k], b[k]) - x[k]).max()) < 1e-12
+        each = jax.grad(total, (0, 1))(values[k], b[k])
+        for one, all_of_them in zip(each, found):
+            assert float(abs(one - all_of_them[k]).max()) < 1e-10

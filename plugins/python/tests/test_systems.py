@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ldl_batch with values: many sparse systems of one pattern."""
 
+import runpy
 import sys
 import warnings
 
@@ -9,6 +10,7 @@ import numpy as np
 import pymetapack as mp
 import pytest
 import scipy.sparse as sp
+from support import ROOT
 
 
 def kkt(n=30, m=12, seed=0, dtype=float):
@@ -97,6 +99,22 @@ def test_failing():
     assert (x[0] == mp.ldl_batch(A, good).solve(np.ones((5, A.shape[0])))[0]).all()
 
 
+def test_learn():
+    A = kkt()
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    late = np.where((rows == A.indices) & (rows < 30), 10.0 ** (12 * np.sin(5 * rows)), 1)
+    far = changed(A, 9) * late  # as in the last steps of an interior-point method
+    b = np.ones((9, A.shape[0]))
+    f = mp.ldl_batch(A, far)
+    first, alone = f.solve(b), f.info["by_single"]
+    assert alone > 4
+    assert f.learn().refactorize(far).info["by_template"] == 9
+    x = f.solve(b)
+    assert np.abs(x - first).max() < 1e-6 * np.abs(x).max() and (f.omega < 1e-14).all()
+    with pytest.raises(mp.ArgumentError):
+        f.learn(9)
+
+
 def test_refused():
     A = kkt()
     with pytest.raises(ValueError):
@@ -114,6 +132,71 @@ def test_refused():
         f.solve(np.ones((3, A.shape[0])), mask=[1, 0, 1])
     with pytest.raises(ValueError):
         f.refactorize(changed(A, 4))
+
+
+def test_general():
+    rng = np.random.default_rng(5)
+    A = sp.csr_array(sp.random(20, 20, 0.2, random_state=5) + 3 * sp.eye(20))
+    values = A.data * (1 + 0.3 * rng.random((7, A.nnz)))
+    b = rng.random((7, 20))
+    f = mp.ldl_batch(A, values, general=True)
+    x = f.solve(b)
+    for v, y, c in zip(values, x, b):
+        assert np.abs(matrix(A, v) @ y - c).max() < 1e-12
+    assert (f.status == 0).all() and f.info["by_single"] == 7 and "not symmetric" in f.info["reason"]
+    assert np.isclose(f.logdet[3, 0], np.linalg.slogdet(matrix(A, values[3]).toarray())[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_mixed(dtype):
+    some = [kkt(30, 12, 0, dtype), kkt(20, 5, 1, dtype), kkt(30, 12, 0, dtype)]
+    some[2].data = changed(some[2], 1)[0].astype(dtype)
+    rng = np.random.default_rng(3)
+    x = [rng.random((A.shape[0], 2)).astype(dtype) for A in some]
+    b = [A @ y for A, y in zip(some, x)]
+    f = mp.ldl_batch(some, certify=True, hermitian=True)
+    close = 1e-3 if np.finfo(dtype).eps > 1e-10 else 1e-10
+    for y, found in zip(x, f.solve(b)):
+        assert found.shape == y.shape and np.abs(found - y).max() < close
+    assert f.info["patterns"] == 2 and f.n.tolist() == [42, 25, 42] and f.certified.all()
+    assert f.inertia.tolist() == [[30, 12, 0], [20, 5, 0], [30, 12, 0]]
+    for y, found in zip(x, f.solve([c[:, 0] for c in b], refine=False)):
+        assert found.shape == y[:, 0].shape and np.abs(found - y[:, 0]).max() < close
+    # other values, and one that is left alone
+    mask = np.array([True, False, True])
+    f.refactorize([2 * A for A in some], mask=mask)
+    found = f.solve(b, mask=mask)
+    assert np.abs(found[0] - x[0] / 2).max() < close and np.isnan(found[1]).all()
+    assert np.abs(f.solve(b)[1] - x[1]).max() < close
+
+
+def test_mixed_refused():
+    some = [kkt(), kkt(20, 5, 1)]
+    f = mp.ldl_batch(some)
+    with pytest.raises(ValueError):
+        f.solve([np.ones(42)])
+    with pytest.raises(ValueError):
+        f.solve([np.ones(42), np.ones(42)])
+    with pytest.raises(ValueError):
+        f.solve([np.ones(42), np.ones((25, 2))])
+    with pytest.raises(ValueError):
+        f.refactorize(some[::-1])
+    with pytest.raises(TypeError):
+        mp.ldl_batch(some, expected=3)
+    with pytest.raises(TypeError):
+        mp.ldl_batch(some, pivoting="rook")
+    with pytest.raises(mp.UnsupportedError):
+        mp.ldl_batch(some, device="cuda")
+    bad = [some[0], some[1].copy()]
+    bad[1].data[3] = np.nan
+    with pytest.raises(mp.InputError):
+        mp.ldl_batch(bad)
+
+
+def test_contingencies():
+    path = ROOT / "plugins/python/examples/contingencies.py"
+    v, cut, good = runpy.run_path(str(path))["main"](40)
+    assert cut.sum() > 0 and good.sum() == len(v) - cut.sum()
 
 
 # ---- on a GPU, whose kernels run on the host (gpu.py) ----------------------------------------------

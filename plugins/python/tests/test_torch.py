@@ -332,3 +332,26 @@ def test_without_entries():
     solver, v = mt.Solver(sp.csc_matrix((0, 0))), torch.zeros(0, requires_grad=True)
     (solver.solve(v, v).sum() + solver.logdet(v)).backward()
     assert v.grad.shape == (0,)
+
+
+def test_many_side_by_side():
+    """A batch goes through ldl_batch, with the same gradients; a singular one among them, one by one."""
+    rng = np.random.default_rng(11)
+    h, c = sp.eye(7), sp.csr_array(rng.standard_normal((3, 7)))
+    A = sp.csc_matrix(sp.tril(sp.bmat([[h, c.T], [c, None]])))
+    solver = pymetapack.torch.Solver(A, lower=True)
+    values = torch.tensor(A.data * (1 + 0.1 * rng.random((5, A.nnz))), requires_grad=True)
+    b = torch.tensor(rng.standard_normal((5, 10, 2)), requires_grad=True)
+    assert torch.autograd.gradcheck(solver.solve, (values, b))
+    assert torch.autograd.gradgradcheck(solver.solve, (values, b[..., :1]))
+    assert solver._factors._many is not None and not solver._factors._known
+    each = torch.stack([solver.solve(v, y) for v, y in zip(values, b)])
+    assert float((solver.solve(values, b) - each).abs().max()) < 1e-12
+    jacobian = torch.func.vmap(torch.func.jacrev(lambda v, y: solver.solve(v, y).sum()))(values, b)
+    assert jacobian.shape == values.shape
+    with torch.no_grad():
+        bad = values.clone()
+        bad[3] = 0
+    with pytest.warns(pymetapack.ZeroPivotWarning):
+        x = solver.solve(bad, torch.zeros(5, 10, 2, dtype=torch.float64))
+    assert float(x.abs().max()) == 0

@@ -40,7 +40,7 @@ typedef struct mpki_system_found {
 } mpki_system_found;
 
 /** A call: what is done with the systems of a list. */
-typedef struct mpki_systems_call {
+typedef struct mpki_many_call {
     int64_t count;
     const int64_t *slot, *place;       /* count: of the arrays; of the object */
     bool factor, solve, bare, certify; /* certify: x := A^-1 (-A b) of one column, alone */
@@ -51,7 +51,7 @@ typedef struct mpki_systems_call {
     double accuracy, large_growth;     /* of solutions */
     int32_t refine;                    /* steps at most */
     mpki_system_found *found;          /* [out] count; not for certify */
-} mpki_systems_call;
+} mpki_many_call;
 
 /** What of a system an engine can be asked for: n reals, 2 n entries, nnz entries. */
 typedef enum mpki_system_part {
@@ -69,7 +69,7 @@ typedef struct mpki_systems_engine {
     /** Places 0 .. count - 1; those that are there stay. MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*grow)(mpk_context *ctx, mpki_many *many, int64_t count);
     /** MPK_OK | MPK_ERR_MEMORY, _DEVICE: factors of a call that factorizes are undefined */
-    mpk_status (*run)(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call);
+    mpk_status (*run)(mpk_context *ctx, mpki_many *many, const mpki_many_call *call);
     /** A part of the system at a place, to host memory. MPK_OK | MPK_ERR_DEVICE */
     mpk_status (*fetch)(mpk_context *ctx, const mpki_many *many, int64_t place,
                         mpki_system_part part, void *out);

@@ -30,12 +30,12 @@ from ._options import keys as options
 from ._saved import Tree
 from ._schur import SchurComplement, schur
 from ._scipy import SymmetricLU, UseInScipy, use_in_scipy
-from ._systems import SystemsFactor
+from ._systems import MixedFactor, SystemsFactor
 from ._version import __version__
 
 __all__ = [
     "ApproximateInverse", "BatchFactor", "Bordered", "Certificate", "Cholesky", "DenseFactor", "Device", "Devices", "Diagnosis",
-    "Factor", "Finding", "Inertia", "KrylovInfo", "SchurComplement", "Slogdet", "SymmetricLU", "SystemsFactor", "Tree", "UseInScipy",
+    "Factor", "Finding", "Inertia", "KrylovInfo", "MixedFactor", "SchurComplement", "Slogdet", "SymmetricLU", "SystemsFactor", "Tree", "UseInScipy",
     "__version__", "batch_gemm", "bicgstab", "build_config", "cg", "cholesky", "devices", "doctor", "factorized",
     "fgmres", "generate", "generators", "gmres", "idr", "ildl", "isai", "ldl", "ldl_batch", "ldl_dense", "ldu",
     "library_path", "load", "lu", "minres", "options", "read", "schur", "solve_dense", "spsolve", "sqmr", "symmlq",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NoReturn, Optional, Union, overload
+from typing import Any, NoReturn, Optional, Sequence, Union, overload
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from ._context import Context, Progress
 from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, working_dtype
-from ._systems import SystemsFactor, Values
-from ._types import Array, DType, MatrixLike, OptionValue, VectorLike
+from ._systems import MixedFactor, SystemsFactor, Values, matrices
+from ._types import Array, DType, MatrixLike, OptionValue, SparseMatrix, VectorLike
 from ._verdict import measure, solves
 
 __all__ = ["BatchFactor", "batch_gemm", "ldl_batch"]
@@ -266,24 +266,32 @@ def ldl_batch(A: VectorLike, values: None = None, *, lower: Optional[bool] = Non
 @overload
 def ldl_batch(A: MatrixLike, values: Values, *, lower: Optional[bool] = None, hermitian: bool = False,
               threads: int = 0, zero_tolerance: float = -1.0, expected: int = 0, keep: bool = True,
-              certify: bool = False, progress: Optional[Progress] = None,
+              certify: bool = False, general: bool = False, progress: Optional[Progress] = None,
               **options: OptionValue) -> SystemsFactor: ...  # fmt: skip
 
 
-def ldl_batch(A: Union[VectorLike, MatrixLike], values: Optional[Values] = None, *,
+@overload
+def ldl_batch(A: Sequence[SparseMatrix], values: None = None, *, lower: Optional[bool] = None,
+              hermitian: bool = False, threads: int = 0, zero_tolerance: float = -1.0, keep: bool = True,
+              certify: bool = False, general: bool = False, progress: Optional[Progress] = None,
+              **options: OptionValue) -> MixedFactor: ...  # fmt: skip
+
+
+def ldl_batch(A: Union[VectorLike, MatrixLike, Sequence[SparseMatrix]], values: Optional[Values] = None, *,
               lower: Optional[bool] = None, hermitian: bool = False,
               method: str = "ldlt", pivoting: str = "partial", sizes: Optional[VectorLike] = None,
               threads: int = 0, zero_tolerance: float = -1.0, expected: int = 0, keep: bool = True,
-              certify: bool = False, progress: Optional[Progress] = None,
-              **options: OptionValue) -> Union[BatchFactor, SystemsFactor]:  # fmt: skip
-    """Factorize many matrices, each with an outcome of its own: small dense ones, or, where values
-    are given, sparse ones of one pattern.
+              certify: bool = False, general: bool = False, progress: Optional[Progress] = None,
+              **options: OptionValue) -> Union[BatchFactor, SystemsFactor, MixedFactor]:  # fmt: skip
+    """Factorize many matrices, each with an outcome of its own: small dense ones; where values are
+    given, sparse ones of one pattern; or a list of sparse ones.
 
     Parameters
     ----------
-    A : array (count, n, n), n <= 64; with values a sparse matrix (n, n)
+    A : array (count, n, n), n <= 64; with values a sparse matrix (n, n); or a list of these
         float32, float64, complex64 or complex128.  Copied.  Of the sparse one pattern and values
-        are analysed: it should be one like those to come.
+        are analysed: it should be one like those to come.  Those of a list may differ in order and
+        pattern; each pattern is analysed once, with the values of the first that has it.
     values : array (count, nnz), or a list of matrices of A's pattern and format, optional
         Entry k of a row belongs to ``A.data[k]`` of a csr or csc matrix.  An array on a GPU (CuPy,
         PyTorch, JAX by DLPack): the systems are factorized and solved there, as with
@@ -297,13 +305,14 @@ def ldl_batch(A: Union[VectorLike, MatrixLike], values: Optional[Values] = None,
         Of dense ones alone.  {"ldlt", "llt", "ldu"}; {"none", "static", "partial", "rook",
         "complete"}: "partial" is Bunch and Kaufman's, "llt" has "none" and "complete"; order of each
         matrix, at most n.
-    expected, keep, certify, progress, options
-        Of sparse ones alone.  About how many systems there will be; False: systems that a mask
-        leaves out of a factorization lose their factors; examine each inertia; as of :func:`ldl`.
+    expected, keep, certify, general, progress, options
+        Of sparse ones alone.  About how many systems there will be (not of a list); False: systems
+        that a mask leaves out of a factorization lose their factors; examine each inertia; True: A
+        need not be symmetric, and gets an LU factor (:func:`lu`); as of :func:`ldl`.
 
     Returns
     -------
-    BatchFactor, or with values SystemsFactor
+    BatchFactor; with values SystemsFactor; of a list MixedFactor
 
     Warns
     -----
@@ -325,13 +334,24 @@ def ldl_batch(A: Union[VectorLike, MatrixLike], values: Optional[Values] = None,
     [[2, 1, 0], [2, 1, 0], [1, 2, 0]]
     >>> F.solve(np.array([[3.0, 4, 2], [6, 8, 4], [-3, -4, -2]])).round(12).tolist()
     [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+
+    >>> F = pymetapack.ldl_batch([K, csr_array([[0.0, 2], [2, 1]])])
+    >>> [x.round(12).tolist() for x in F.solve([np.array([3.0, 4, 2]), np.array([2.0, 3])])]
+    [[1.0, 1.0, 1.0], [1.0, 1.0]]
     """
-    if values is not None:
+    some = matrices(A)
+    if values is not None or some is not None:
         if (method, pivoting, sizes) != ("ldlt", "partial", None):
             raise TypeError("method, pivoting and sizes are of small dense matrices alone")
-        return SystemsFactor(A, values, lower, hermitian, expected, keep, certify, progress,
-                             {"threads": threads, "zero_tolerance": zero_tolerance, **options})  # fmt: skip
-    if options or expected or not keep or certify or progress is not None:
+        full = {"threads": threads, "zero_tolerance": zero_tolerance, **options}
+        if values is not None:
+            return SystemsFactor(A, values, lower, hermitian, expected, keep, certify, progress,
+                                 full, general)  # fmt: skip
+        if expected:
+            raise TypeError("expected is of systems of one pattern: ldl_batch(A, values)")
+        assert some is not None
+        return MixedFactor(some, lower, hermitian, keep, certify, progress, full, general)
+    if options or expected or not keep or certify or general or progress is not None:
         raise TypeError("options of sparse systems, but no values: ldl_batch(A, values)")
     lower = True if lower is None else lower
     factor = BatchFactor(_take(A, "the matrices"), lower, hermitian, method, pivoting, sizes,

@@ -6,19 +6,22 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 import scipy.sparse as sp
 
 from ._adjoint import Layout
 from ._context import Context
-from ._errors import SingularMatrixError
+from ._errors import SingularMatrixError, UnsupportedError
 from ._factor import Factor
 from ._lib import lib
 from ._options import Options
 from ._selected import select
+from ._systems import SystemsFactor
 from ._types import Array, OptionValue
+
+_MANY = 4  # matrices that are factorized side by side
 
 
 class _Pool:
@@ -61,6 +64,36 @@ class Held:
         return self._lease.factor
 
 
+class _Loan:
+    """Gives systems back to those that are free: as :class:`_Lease`."""
+
+    def __init__(self, systems: SystemsFactor, free: "deque[SystemsFactor]") -> None:
+        self.systems, self._free = systems, free
+
+    def __del__(self) -> None:
+        free = getattr(self, "_free", None)
+        if free is not None:
+            free.append(self.systems)
+
+
+class Together:
+    """Factors of many matrices side by side (:func:`pymetapack.ldl_batch`), all of them good, and the
+    values they are of."""
+
+    def __init__(self, loan: _Loan, values: Array) -> None:
+        self._loan, self.values, self._lock = loan, values, threading.Lock()
+
+    def solve(self, b: Array) -> Optional[Array]:
+        """x of b (count, n, k); None: one of them is in doubt, and is for a factor of its own."""
+        with self._lock:
+            systems = self._loan.systems
+            x = systems.solve(b)
+            return None if systems.status.any() else x
+
+
+Kind = Union[Held, Together]
+
+
 class Factors:
     """Of a layout.  Any thread may use it; different values are factorized side by side.
 
@@ -84,6 +117,9 @@ class Factors:
         self._pools: Dict[Any, _Pool] = {}  # for each type
         self._known: "weakref.WeakValueDictionary[Any, Held]" = weakref.WeakValueDictionary()
         self._last: "deque[Held]" = deque()
+        self._many: Optional[Together] = None  # the last ones
+        self._free: "Dict[Any, deque[SystemsFactor]]" = {}  # for each type and number
+        self._alone = False  # the options are for factors one by one
         self._lock = threading.RLock()
         self.count = 0  # of factorizations
 
@@ -110,6 +146,44 @@ class Factors:
             while len(self._last) > keep:
                 self._last.popleft()
         return found
+
+    def _together(self, matrices: Array) -> Optional[Together]:
+        """All of them side by side; None: they are few, some are alike, singular or in doubt, or all have
+        factors."""
+        if len(matrices) < _MANY or self._alone:
+            return None
+        last = self._many
+        if last is not None and np.array_equal(last.values, matrices):
+            return last
+        keys = {(values.dtype.char, values.tobytes()) for values in matrices}
+        if len(keys) < len(matrices) or all(key in self._known for key in keys):
+            return None
+        self._many = last = None  # before other ones take memory
+        with self._lock:
+            free = self._free.setdefault((matrices.dtype.char, len(matrices)), deque(maxlen=1))
+        values = matrices.copy()
+        try:
+            systems = free.popleft()
+            systems.factorize(values)
+        except IndexError:
+            try:
+                systems = self._systems(values)
+            except UnsupportedError:
+                self._alone = True
+                return None
+        found = Together(_Loan(systems, free), values)
+        if systems.status.any():
+            return None
+        with self._lock:
+            self.count += len(matrices)
+            self._many = found
+        return found
+
+    def _systems(self, values: Array) -> SystemsFactor:
+        layout = self.layout
+        A = sp.csc_matrix((values[0], layout.rows, layout.indptr), (layout.n, layout.n))
+        return SystemsFactor(A, values, True, layout.hermitian, 0, True, False, None, self.options,
+                             quiet=True)  # fmt: skip
 
     def _pool(self, dtype: Any) -> _Pool:
         return self._pools.setdefault(dtype, _Pool(self._keep))
@@ -146,25 +220,31 @@ class Factors:
     # ---- in NumPy --------------------------------------------------------------------------------
 
     def solve(
-        self, packed: Array, b: Array, held: Optional[list[Held]] = None
-    ) -> tuple[Array, list[Held]]:
+        self, packed: Array, b: Array, held: Optional[List[Kind]] = None
+    ) -> tuple[Array, List[Kind]]:
         """x of b (..., n, k) with l (..., size); batch dimensions are broadcast."""
         batch = np.broadcast_shapes(packed.shape[:-1], b.shape[:-2])
         k = b.shape[-1]
         matrices = self._flat(packed, batch)
-        held = self._still(held, matrices)
         x = np.empty((*batch, self.layout.n, k), b.dtype)
         if x.size == 0:
-            return x, held
-        if len(held) == 1:
+            return x, held or []
+        many = self._side_by_side(held, matrices)
+        if many is not None:
+            found = many.solve(np.broadcast_to(b, x.shape).reshape(-1, *x.shape[-2:]))
+            if found is not None:
+                x[...] = found.reshape(x.shape)
+                return x, [many]
+        each = self._still(held, matrices)
+        if len(each) == 1:
             sides = np.moveaxis(np.broadcast_to(b, x.shape).reshape(-1, self.layout.n, k), 1, 0)
-            found = held[0].factor.solve(sides.reshape(self.layout.n, -1))
+            found = each[0].factor.solve(sides.reshape(self.layout.n, -1))
             x[...] = np.moveaxis(found.reshape(self.layout.n, -1, k), 1, 0).reshape(x.shape)
-            return x, held
+            return x, [*each]
         flat, sides = x.reshape(-1, self.layout.n, k), np.broadcast_to(b, x.shape)
-        for one, side, out in zip(held, sides.reshape(-1, self.layout.n, k), flat):
+        for one, side, out in zip(each, sides.reshape(-1, self.layout.n, k), flat):
             out[...] = one.factor.solve(side)
-        return x, held
+        return x, [*each]
 
     def _flat(self, packed: Array, batch: tuple[int, ...]) -> Array:
         """(1, size) where all are the same, else one for each of the batch."""
@@ -173,45 +253,59 @@ class Factors:
         shape = (*batch, self.layout.size)
         return np.broadcast_to(packed, shape).reshape(int(np.prod(batch)), self.layout.size)
 
-    def _still(self, held: Optional[list[Held]], matrices: Array) -> list[Held]:
-        """What is held, if it is of these values; otherwise found or made."""
-        if held and len(held) == len(matrices):
-            if all(np.array_equal(h.values, v) for h, v in zip(held, matrices)):
-                return held
+    def _still(self, held: Optional[List[Kind]], matrices: Array) -> list[Held]:
+        """What is held, if it is of these values, a factor each; otherwise found or made."""
+        each = [h for h in held or [] if isinstance(h, Held)]
+        if each and len(each) == len(matrices):
+            if all(np.array_equal(h.values, v) for h, v in zip(each, matrices)):
+                return each
         return self.of(matrices)
 
+    def _side_by_side(self, held: Optional[List[Kind]], matrices: Array) -> Optional[Together]:
+        """Likewise of factors side by side; None: they are better alone, or held so."""
+        if held and isinstance(held[0], Together) and np.array_equal(held[0].values, matrices):
+            return held[0]
+        if held and len(held) == len(matrices):
+            if all(np.array_equal(h.values, v) for h, v in zip(held, matrices)):
+                return None
+        return self._together(matrices)
+
     def slogdet(
-        self, packed: Array, held: Optional[list[Held]] = None
-    ) -> tuple[Array, Array, list[Held]]:
+        self, packed: Array, held: Optional[List[Kind]] = None
+    ) -> tuple[Array, Array, List[Kind]]:
         """(sign, log|det|) of l (..., size)."""
         matrices = self._flat(packed, packed.shape[:-1])
-        held = self._still(held, matrices)
-        sign = np.empty(len(held), packed.dtype)
-        log = np.empty(len(held), packed.real.dtype)
-        for k, one in enumerate(held):
+        each = self._still(held, matrices)
+        sign = np.empty(len(each), packed.dtype)
+        log = np.empty(len(each), packed.real.dtype)
+        for k, one in enumerate(each):
             sign[k], log[k] = one.factor.slogdet
-        return sign.reshape(packed.shape[:-1]), log.reshape(packed.shape[:-1]), held
+        return sign.reshape(packed.shape[:-1]), log.reshape(packed.shape[:-1]), [*each]
 
     def selected(
-        self, packed: Array, held: Optional[list[Held]] = None
-    ) -> tuple[Array, list[Held]]:
+        self, packed: Array, held: Optional[List[Kind]] = None
+    ) -> tuple[Array, List[Kind]]:
         """The entries of A⁻¹ in the places of l, in the order of l.
 
         SingularMatrixError: there is none."""
         matrices = self._flat(packed, packed.shape[:-1])
-        held = self._still(held, matrices)
+        each = self._still(held, matrices)
         z = np.empty(packed.shape, packed.dtype)
         if z.size:
-            for one, out in zip(held, z.reshape(-1, self.layout.size)):
+            for one, out in zip(each, z.reshape(-1, self.layout.size)):
                 out[...] = select(one.factor, lib.MPK_SELECT_PATTERN, None, 7)
-        return z, held
+        return z, [*each]
 
     def regular(self, packed: Array) -> None:
         """SingularMatrixError: nothing has a derivative in A's values."""
-        self.check(self.of(self._flat(packed, packed.shape[:-1])))
+        matrices = self._flat(packed, packed.shape[:-1])
+        if self._together(matrices) is None:
+            self.check([*self.of(matrices)])
 
-    def check(self, held: list[Held]) -> None:
+    def check(self, held: List[Kind]) -> None:
         for one in held:
+            if isinstance(one, Together):
+                continue  # they are there because none is singular
             zero = self.layout.n - one.factor.rank
             if zero:
                 raise SingularMatrixError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many sparse systems of one pattern at once (docs/guide/systems.md)."""
+"""Many sparse systems at once, of one pattern or of several (docs/guide/systems.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._matrix import (
 from ._options import Options
 from ._types import Array, MatrixLike, OptionValue, VectorLike
 
-__all__ = ["SystemsFactor"]
+__all__ = ["MixedFactor", "SystemsFactor"]
 
 Values = Union[VectorLike, Sequence[Any]]
 
@@ -36,7 +36,102 @@ def _array(a: Union[Array, Lent], ld: int) -> Any:
     return operand
 
 
-class SystemsFactor:
+def _listed(at: Sequence[Array], ld: int) -> tuple[Any, Any]:
+    """mpk_batch_array of systems that lie anywhere, and what must stay alive with it."""
+    where = ffi.new("void *[]", [ffi.cast("void *", pointer(a)) for a in at])
+    operand = ffi.new("mpk_batch_array *")
+    operand.layout = lib.MPK_BATCH_POINTERS
+    operand.data = where
+    operand.ld = max(1, ld)
+    return operand, where
+
+
+def matrices(A: Any) -> Optional[list[Any]]:
+    """A list of sparse matrices, where A is one."""
+    if not isinstance(A, (list, tuple)):
+        return None
+    return list(A) if A and all(sp.issparse(one) for one in A) else None
+
+
+class _Systems:
+    """What is told of each system, and the calls."""
+
+    count: int
+    _ctx: Context
+    _systems: Any
+    _progress: Optional[Progress]
+    _certify: bool
+    _link: Link
+    _quiet = False  # a status is enough, no warnings
+
+    def _begin(self) -> None:
+        every = self.count
+        self.status = np.full(every, lib.MPK_ERR_ARGUMENT, np.int32)
+        self.tier, self.rank = np.zeros(every, np.int32), np.zeros(every, np.int32)
+        self.steps, self._certified = np.zeros(every, np.int32), np.zeros(every, np.int32)
+        self.inertia = np.zeros((every, 3), np.int64)
+        self.omega, self.normwise = np.full(every, np.nan), np.full(every, np.nan)
+        self.growth, self.logdet = np.zeros(every), np.zeros((every, 3))
+
+    def _how(self, expected: int, keep: bool) -> Any:
+        how = ffi.new("mpk_systems_options *")
+        lib.mpk_systems_options_init(how)
+        how.expected, how.keep = int(expected), int(bool(keep))
+        return how
+
+    def _mask(self, mask: Optional[VectorLike]) -> Any:
+        if mask is None:
+            return ffi.NULL
+        if lies_there(mask):
+            mask = self._link.fetch(maker_of(mask), mask, "the mask")
+        given = np.asarray(mask)
+        if given.dtype != bool or given.shape != (self.count,):
+            raise ValueError(f"mask must be a bool array of shape ({self.count},)")
+        self._kept_mask = given.astype(np.uint8)
+        return ffi.from_buffer("uint8_t[]", self._kept_mask) if self.count else ffi.NULL
+
+    def _results(self) -> Any:
+        r = ffi.new("mpk_systems_results *")
+        for name in ("status", "tier", "rank", "steps"):
+            setattr(r, name, ffi.cast("int32_t *", pointer(getattr(self, name))))
+        if self._certify:
+            r.certified = ffi.cast("int32_t *", pointer(self._certified))
+        r.inertia = ffi.cast("int64_t *", pointer(self.inertia))
+        for name in ("growth", "omega", "normwise", "logdet"):
+            setattr(r, name, ffi.cast("double *", pointer(getattr(self, name))))
+        return r
+
+    def _tell(self, status: int) -> None:
+        self._ctx.check(status)
+        if status == 0 or self._quiet:
+            return
+        kind = {lib.MPK_SINGULAR: ZeroPivotWarning, lib.MPK_INACCURATE: InaccurateWarning}
+        warnings.warn(self._ctx.message()[2] + " (see status)", kind.get(status, MetapackWarning),
+                      stacklevel=4)  # fmt: skip
+
+    @property
+    def certified(self) -> Array:
+        return self._certified.astype(bool)
+
+    @property
+    def words(self) -> list[str]:
+        """Each status in a word: "ok", "singular", ..."""
+        return [text(lib.mpk_status_name(int(status))) for status in self.status]
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """mpk_systems_info: who works on them, what they take."""
+        info = ffi.new("mpk_systems_info *")
+        lib.mpk_systems_info_get(self._systems[0], info)
+        names = ("count", "patterns", "by_template", "by_single", "n", "width", "max_front",
+                 "factor_nnz", "flops", "bytes")  # fmt: skip
+        return {**{name: getattr(info, name) for name in names}, "reason": text(info.reason)}
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("these factors cannot be pickled or copied")
+
+
+class SystemsFactor(_Systems):
     """Factors of many sparse systems of one pattern: the result of :func:`ldl_batch` with values.
 
     Values, b and x may lie in a GPU's memory (CuPy, PyTorch, JAX by DLPack); then, and with
@@ -61,7 +156,8 @@ class SystemsFactor:
 
     def __init__(self, A: MatrixLike, values: Values, lower: Optional[bool], hermitian: bool,
                  expected: int, keep: bool, certify: bool, progress: Optional[Progress],
-                 options: Dict[str, OptionValue]) -> None:  # fmt: skip
+                 options: Dict[str, OptionValue], general: bool = False, *,
+                 quiet: bool = False) -> None:  # fmt: skip
         options = {"method": "ldlt", **options}
         device = options.get("device")
         self._gpu = None if device in ("cpu", "auto") else gpu_of(device, values)  # type: ignore[arg-type]
@@ -70,8 +166,9 @@ class SystemsFactor:
         self._ctx = Context()
         self._link = Link(self._ctx, self._gpu)
         self._lower, self._progress, self._certify = lower, progress, bool(certify)
+        self._general, self._quiet = bool(general), quiet
         listed = self._listed(values)
-        m = take_there(A, self._link, lower, hermitian) if lies_there(A) else None
+        m = take_there(A, self._link, lower, hermitian, None, self._general) if lies_there(A) else None
         own = getattr(A, "dtype", np.float64) if m is None else m.dtype
         dtype = None if listed is None else np.result_type(own, *[m.dtype for m in listed])
         if listed is None and lies_there(values):
@@ -81,11 +178,15 @@ class SystemsFactor:
             dtype = np.result_type(own, values.dtype)
         work = working_dtype(dtype, "the values")
         if m is None:
-            m = take(A, lower, hermitian, work)
+            m = take(A, lower, hermitian, work, self._general)
         elif m.dtype != work:
-            m = take_there(A, self._link, lower, hermitian, work)
+            m = take_there(A, self._link, lower, hermitian, work, self._general)
         self._m = m
-        if self._m.kind == "other" and listed is None:
+        self._order: Optional[Array] = None  # of a general matrix by rows: its values by columns
+        if general and sp.issparse(A) and A.format == "csr":
+            at = sp.csr_matrix((np.arange(A.nnz), A.indices, A.indptr), A.shape).tocsc()
+            self._order = at.data
+        elif self._m.kind == "other" and listed is None:
             raise TypeError("values belong to entries in the order of a csr or csc matrix: give A so, "
                             "or a list of matrices")  # fmt: skip
         self.n, self.dtype, self.hermitian = self._m.n, self._m.dtype, self._m.hermitian
@@ -94,13 +195,7 @@ class SystemsFactor:
         self._options = Options(self._ctx, options)
         self._options.check_order(self.n)
         self._make(expected, keep)
-        every = self.count
-        self.status = np.full(every, lib.MPK_ERR_ARGUMENT, np.int32)
-        self.tier, self.rank = np.zeros(every, np.int32), np.zeros(every, np.int32)
-        self.steps, self._certified = np.zeros(every, np.int32), np.zeros(every, np.int32)
-        self.inertia = np.zeros((every, 3), np.int64)
-        self.omega, self.normwise = np.full(every, np.nan), np.full(every, np.nan)
-        self.growth, self.logdet = np.zeros(every), np.zeros((every, 3))
+        self._begin()
         self._factorize(lib.mpk_systems_factorize, ax, None)
 
     def _make(self, expected: int, keep: bool) -> None:
@@ -116,12 +211,10 @@ class SystemsFactor:
             ))  # fmt: skip
         finally:
             destroy_problem(problem)
-        how = ffi.new("mpk_systems_options *")
-        lib.mpk_systems_options_init(how)
-        how.expected, how.keep = int(expected), int(bool(keep))
         self._systems = self._ctx.own("systems")
         self._ctx.check(self._ctx.call(
-            lib.mpk_systems_create, an[0], self._options.pointer, how, self.count, self._systems,
+            lib.mpk_systems_create, an[0], self._options.pointer, self._how(expected, keep),
+            self.count, self._systems,
         ))  # fmt: skip
 
     def _listed(self, values: Any) -> Optional[list[Any]]:
@@ -154,7 +247,7 @@ class SystemsFactor:
         m = self._m
         if listed is None and lies_there(values):
             shape = self._lend(values, "the values").shape
-            lent = None if m.conjugate else self._by_rows(values, "the values")
+            lent = None if m.conjugate or self._order is not None else self._by_rows(values, "the values")
             if lent is not None and len(shape) == 2 and shape[1] == len(m.indices):
                 return lent
             values = self._link.fetch(maker_of(values), values, "the values")
@@ -163,7 +256,7 @@ class SystemsFactor:
             for k, one in enumerate(listed):
                 if not np.can_cast(working_dtype(one.dtype, "the values"), self.dtype, "same_kind"):
                     raise TypeError(f"matrix {k} of the list: {one.dtype} values do not fit {self.dtype} systems")  # fmt: skip
-                other: Matrix = take(one, self._lower, self.hermitian, self.dtype)
+                other: Matrix = take(one, self._lower, self.hermitian, self.dtype, self._general)
                 if not m.same_pattern(other):
                     raise ValueError(f"matrix {k} of the list has not A's pattern and format")
                 rows.append(other.data)
@@ -173,30 +266,10 @@ class SystemsFactor:
             raise TypeError(f"{ax.dtype} values do not fit {self.dtype} systems")
         if ax.ndim != 2 or ax.shape[1] != len(m.indices):
             raise ValueError(f"the values have shape {ax.shape}; (count, {len(m.indices)}) is wanted")
+        if self._order is not None:
+            ax = ax[:, self._order]
         ax = np.ascontiguousarray(ax, dtype=self.dtype)
         return ax.conj() if m.conjugate else ax
-
-    def _mask(self, mask: Optional[VectorLike]) -> Any:
-        if mask is None:
-            return ffi.NULL
-        if lies_there(mask):
-            mask = self._link.fetch(maker_of(mask), mask, "the mask")
-        given = np.asarray(mask)
-        if given.dtype != bool or given.shape != (self.count,):
-            raise ValueError(f"mask must be a bool array of shape ({self.count},)")
-        self._kept_mask = given.astype(np.uint8)
-        return ffi.from_buffer("uint8_t[]", self._kept_mask) if self.count else ffi.NULL
-
-    def _results(self) -> Any:
-        r = ffi.new("mpk_systems_results *")
-        for name in ("status", "tier", "rank", "steps"):
-            setattr(r, name, ffi.cast("int32_t *", pointer(getattr(self, name))))
-        if self._certify:
-            r.certified = ffi.cast("int32_t *", pointer(self._certified))
-        r.inertia = ffi.cast("int64_t *", pointer(self.inertia))
-        for name in ("growth", "omega", "normwise", "logdet"):
-            setattr(r, name, ffi.cast("double *", pointer(getattr(self, name))))
-        return r
 
     def _factorize(self, function: Any, ax: Union[Array, Lent], mask: Optional[VectorLike]) -> None:
         if ax.shape[0] != self.count:
@@ -204,14 +277,6 @@ class SystemsFactor:
         status = self._ctx.call(function, self._systems[0], _array(ax, 1), self._mask(mask),
                                 self._results(), long=True, progress=self._progress)  # fmt: skip
         self._tell(status)
-
-    def _tell(self, status: int) -> None:
-        self._ctx.check(status)
-        if status == 0:
-            return
-        kind = {lib.MPK_SINGULAR: ZeroPivotWarning, lib.MPK_INACCURATE: InaccurateWarning}
-        warnings.warn(self._ctx.message()[2] + " (see status)", kind.get(status, MetapackWarning),
-                      stacklevel=4)  # fmt: skip
 
     def factorize(self, values: Values, mask: Optional[VectorLike] = None) -> "SystemsFactor":
         """Factorize new values from the beginning; where mask is False a system is left alone."""
@@ -221,6 +286,18 @@ class SystemsFactor:
     def refactorize(self, values: Values, mask: Optional[VectorLike] = None) -> "SystemsFactor":
         """The same beginning with what was learned from the values before."""
         self._factorize(lib.mpk_systems_refactorize, self._values(values), mask)
+        return self
+
+    def learn(self, number: Optional[int] = None) -> "SystemsFactor":
+        """Make a new template, of the values of one system that the single engine has factorized (tier 2);
+        None: of the first that is regular.  All systems begin with it at their next factorization; factors
+        by the old one are lost.  For values that have moved away from those that were analysed."""
+        if number is None:
+            alone = np.flatnonzero((self.tier == lib.MPK_TIER_SINGLE) & (self.status == 0))
+            if not len(alone):
+                return self
+            number = int(alone[0])
+        self._ctx.check(self._ctx.call(lib.mpk_systems_learn, self._systems[0], number, long=True))
         return self
 
     def solve(self, b: VectorLike, mask: Optional[VectorLike] = None, *,
@@ -282,23 +359,111 @@ class SystemsFactor:
             self._link.put(maker, x, host, "x")
         return x
 
-    @property
-    def certified(self) -> Array:
-        return self._certified.astype(bool)
 
-    @property
-    def words(self) -> list[str]:
-        """Each status in a word: "ok", "singular", ..."""
-        return [text(lib.mpk_status_name(int(status))) for status in self.status]
+class MixedFactor(_Systems):
+    """Factors of sparse systems of several patterns: the result of :func:`ldl_batch` of a list.
 
-    @property
-    def info(self) -> Dict[str, Any]:
-        """mpk_systems_info: who works on them, what they take."""
-        info = ffi.new("mpk_systems_info *")
-        lib.mpk_systems_info_get(self._systems[0], info)
-        names = ("count", "by_template", "by_single", "n", "width", "max_front", "factor_nnz",
-                 "flops", "bytes")  # fmt: skip
-        return {**{name: getattr(info, name) for name in names}, "reason": text(info.reason)}
+    Attributes
+    ----------
+    count, dtype, hermitian
+    n : int array (count,)
+        The order of each system.
+    status, inertia, certified, omega, normwise, rank, steps, tier, growth, logdet
+        As of :class:`SystemsFactor`.
+    """
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a SystemsFactor cannot be pickled or copied")
+    def __init__(self, A: Sequence[Any], lower: Optional[bool], hermitian: bool, keep: bool,
+                 certify: bool, progress: Optional[Progress], options: Dict[str, OptionValue],
+                 general: bool) -> None:  # fmt: skip
+        self._lower, self._progress, self._certify = lower, progress, bool(certify)
+        self._general = bool(general)
+        dtype = working_dtype(np.result_type(*[one.dtype for one in A]), "the matrices")
+        self._m = [take(one, lower, hermitian, dtype, self._general) for one in A]
+        self.n = np.array([m.n for m in self._m])
+        self.count, self.dtype, self.hermitian = len(A), self._m[0].dtype, self._m[0].hermitian
+        self._ctx = Context()
+        self._link = Link(self._ctx, None)
+        self._options = Options(self._ctx, {"method": "ldlt", **options})
+        problems = []
+        self._systems = self._ctx.own("systems")
+        try:
+            for m in self._m:
+                problems.append(m.problem(self._ctx))
+            every = ffi.new("mpk_problem *[]", [p[0] for p in problems])
+            self._ctx.check(self._ctx.call(
+                lib.mpk_systems_create_mixed, self.count, every, self._options.pointer,
+                self._how(0, keep), self._systems, long=True, progress=progress,
+            ))  # fmt: skip
+        finally:
+            for p in problems:
+                destroy_problem(p)
+        self._begin()
+        self._factorize(lib.mpk_systems_factorize, [m.data for m in self._m], None)
+
+    def _values(self, A: Sequence[Any]) -> list[Array]:
+        if matrices(A) is None or len(A) != self.count:
+            raise ValueError(f"a list of {self.count} sparse matrices is wanted")
+        values = []
+        for k, (one, m) in enumerate(zip(A, self._m)):
+            if not np.can_cast(working_dtype(one.dtype, "the matrices"), self.dtype, "same_kind"):
+                raise TypeError(f"matrix {k} of the list: {one.dtype} values do not fit {self.dtype} systems")  # fmt: skip
+            other: Matrix = take(one, self._lower, self.hermitian, self.dtype, self._general)
+            if not m.same_pattern(other):
+                raise ValueError(f"matrix {k} of the list has not the pattern and format it had")
+            values.append(other.data)
+        return values
+
+    def _factorize(self, function: Any, ax: Sequence[Array], mask: Optional[VectorLike]) -> None:
+        values = [np.ascontiguousarray(a, dtype=self.dtype) for a in ax]
+        given, kept = _listed(values, 1)
+        status = self._ctx.call(function, self._systems[0], given, self._mask(mask),
+                                self._results(), long=True, progress=self._progress)  # fmt: skip
+        del kept
+        self._tell(status)
+
+    def factorize(self, A: Sequence[Any], mask: Optional[VectorLike] = None) -> "MixedFactor":
+        """Factorize matrices of the same patterns from the beginning; where mask is False one is left alone."""
+        self._factorize(lib.mpk_systems_factorize, self._values(A), mask)
+        return self
+
+    def refactorize(self, A: Sequence[Any], mask: Optional[VectorLike] = None) -> "MixedFactor":
+        """The same beginning with what was learned from the values before."""
+        self._factorize(lib.mpk_systems_refactorize, self._values(A), mask)
+        return self
+
+    def solve(self, b: Sequence[VectorLike], mask: Optional[VectorLike] = None, *,
+              refine: bool = True) -> list[Array]:  # fmt: skip
+        """Solve the systems; those that the mask leaves out, or that have no solution, get NaN.
+
+        b : list of arrays (n_k,), or all of (n_k, columns)
+        mask, refine
+            As of :meth:`SystemsFactor.solve`.
+
+        Returns a list of arrays of b's shapes.
+        """
+        if len(b) != self.count:
+            raise ValueError(f"b has {len(b)} right-hand sides; {self.count} are wanted")
+        sides = [host_array(one, "the right-hand sides") for one in b]
+        columns = {one.shape[1:] for one in sides}
+        if any(one.ndim not in (1, 2) or one.shape[0] != n for one, n in zip(sides, self.n)):
+            raise ValueError("a right-hand side has another number of rows than its matrix")
+        if len(columns) != 1:
+            raise ValueError("the right-hand sides have different numbers of columns")
+        for one in sides:
+            if not np.can_cast(working_dtype(one.dtype, "b"), self.dtype, "same_kind"):
+                raise TypeError(f"{one.dtype} right-hand sides do not fit {self.dtype} factors")
+        many, ld = sides[0].shape[1] if sides[0].ndim == 2 else 1, int(self.n.max())
+        right = np.zeros((self.count, many, ld), self.dtype)
+        for k, one in enumerate(sides):
+            right[k, :, : self.n[k]] = one.reshape(self.n[k], many).T
+        x = np.full_like(right, np.nan)
+        if x.size:
+            self._tell(self._ctx.call(
+                lib.mpk_systems_solve, self._systems[0], many, _array(right, ld), _array(x, ld),
+                int(not refine), self._mask(mask), self._results(), long=True,
+                progress=self._progress,
+            ))  # fmt: skip
+        return [
+            np.ascontiguousarray(found[:, :n].T).reshape(one.shape)
+            for found, n, one in zip(x, self.n, sides)
+        ]

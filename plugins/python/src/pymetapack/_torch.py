@@ -12,7 +12,7 @@ from torch.autograd import Function, forward_ad
 
 from ._adjoint import Layout
 from ._errors import UnsupportedError
-from ._factors import Factors, Held
+from ._factors import Factors, Kind
 
 _functorch: Any = getattr(torch._C, "_functorch", None)  # PyTorch's own part: it may go
 
@@ -109,7 +109,7 @@ class Kept:
     """The factors of one call, for its derivatives."""
 
     def __init__(self) -> None:
-        self.held: Optional[List[Held]] = None
+        self.held: Optional[List[Kind]] = None
 
 
 def _in_front(arrays: Tuple[Tensor, ...], dims: Any, own: Tuple[int, ...]) -> List[Tensor]:

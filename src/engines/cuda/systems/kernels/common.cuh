@@ -43,7 +43,7 @@ template <class T> struct at_work {
         panel_ld_at; /* bytes: the compiler is to know where it is */
     T *front;
     int rows, front_entries;
-    char *shared; /* of the block, behind red and stamps */
+    char *shared; /* of the block, behind red */
     int bytes;
     R *red;
     __device__ T *pivot() const {
@@ -62,20 +62,7 @@ template <class T> struct at_work {
         MPKI_SMEM;
         return (T *)(smem + panel_ld_at);
     }
-    long long *stamp; /* NULL: none; [0]: the last time */
 };
-#ifdef __CUDACC__
-#define MARK(g, k)                                                                                 \
-    do {                                                                                           \
-        if ((g).stamp && (g).thread == 0) {                                                        \
-            const long long now_ = clock64();                                                      \
-            (g).stamp[k] += now_ - (g).stamp[0];                                                   \
-            (g).stamp[0] = now_;                                                                   \
-        }                                                                                          \
-    } while (0)
-#else
-#define MARK(g, k) ((void)0)
-#endif
 
 /** conj(x) where the matrix is Hermitian. By each thread for itself; no barrier. */
 template <class T> __device__ inline T cj(bool hermitian, T x) {

@@ -333,11 +333,9 @@ __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t
         if (g.t < 32) diagonal_block(g, f, p0, nb, kinds, t);
         const int size = f.r - p0 - nb;
         meet(g);
-        MARK(g, 4);
         if (size == 0) continue;
         rows_below(g, f, p0, nb, kinds, t);
         meet(g);
-        MARK(g, 5);
         const int half = (size + 1) / 2;
         const bool last = p0 + nb == f.w;
         if (size >= MPKI_SYSTEMS_WARP_UPDATE)
@@ -347,7 +345,6 @@ __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t
         else
             update<1>(g, f, p0, nb, last);
         meet(g);
-        MARK(g, 6);
     }
 }
 
@@ -368,7 +365,6 @@ template <class T, class R> __device__ void factor_front(const at_work<T> &g, in
     const front_at<T> at = {
         f.first, f.w, f.r, inside ? g.front : l, inside ? g.front : c, l, c, p.pair + f.first};
     assemble(g, f, at);
-    MARK(g, 3);
     eliminate(g, at, t);
 }
 

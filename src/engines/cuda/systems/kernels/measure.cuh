@@ -71,7 +71,6 @@ __device__ MPKI_APART quality<typename scalar_of<T>::real> measure(const at_work
     }
     omega1 = over_block(g, omega1, largest_of()), omega2 = over_block(g, omega2, largest_of());
     known = for_all(g, known);
-    MARK(g, 10);
     const R of_all = norm_inf * xs;
     quality<R> q;
     q.growth = !(xs > 0) ? (R)0 : bs > 0 ? of_all / bs : (R)INFINITY;

@@ -101,7 +101,6 @@ template <class T> __device__ MPKI_APART void solve(at_work<T> &g, T *x) {
         g.y[k] = x[i] * g.scale[i];
     }
     for (int k = g.t; k < p.sums; k += g.nt) g.sums[k] = make<T>(0);
-    MARK(g, 7);
     for (int phase = 0; phase < 2; ++phase) {
         const int step = phase ? 1 : g.block / 32, end = p.parts + phase;
         phase ? together(g) : warps_alone(g);
@@ -121,7 +120,6 @@ template <class T> __device__ MPKI_APART void solve(at_work<T> &g, T *x) {
             }
         }
     }
-    MARK(g, 8);
     for (int k = g.t; k < p.n; k += g.nt) {
         const T a = g.y[k], i11 = g.dinv[2 * k];
         if (p.pair[k] == 0) {
@@ -149,7 +147,6 @@ template <class T> __device__ MPKI_APART void solve(at_work<T> &g, T *x) {
         }
     }
     together(g);
-    MARK(g, 9);
     for (int k = g.t; k < p.n; k += g.nt) {
         const int i = p.perm[k];
         x[i] = g.y[k] * g.scale[i];

@@ -106,7 +106,6 @@ typedef struct mpki_cuda_systems_found {
     double growth, min_pivot, norm_inf; /* of a factorization */
     double omega, normwise;             /* of a refined solve */
     double logdet[3];
-    double stamp[12];
 } mpki_cuda_systems_found;
 
 typedef struct mpki_cuda_systems_job {
@@ -126,7 +125,6 @@ typedef struct mpki_cuda_systems_job {
     mpki_cuda_systems_found *found; /* count */
     int32_t blocks, threads;
     int32_t shared; /* bytes: of dynamic shared memory */
-    int32_t stamps;
 } mpki_cuda_systems_job;
 
 /** How a block is made for a plan and a number of systems. */

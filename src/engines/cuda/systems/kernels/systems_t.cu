@@ -9,20 +9,18 @@ using namespace mpki;
 using namespace mpki::systems;
 
 /** Bytes of shared memory that come before the teams'. */
-enum { HEADER = 48 * sizeof(double) };
+enum { HEADER = 32 * sizeof(double) };
 
 /** Factorize: values, scaling, pivots, and what came of them. By all threads; barriers. */
 static __device__ bool factorize(at_work<T> &g, const mpki_cuda_systems_job &job, int64_t slot,
                                  mpki_cuda_systems_found *found) {
     const int flags = take_values(g, strand_of<T>(job.ax, slot, 0));
-    MARK(g, 1);
     R norm_inf = 0;
     double logdet[3] = {0, 0, 0};
     tally<R> t = {0, (R)INFINITY, 0, 0, 0, 0, true, job.small};
     bool good = flags == 0;
     if (good) {
         good = find_scale(g, &norm_inf);
-        MARK(g, 2);
         factor(g, t);
         if (g.t < 32) log_determinant(g, logdet);
         const double growth = t.most > 1 ? (double)t.most : 1;
@@ -138,7 +136,6 @@ static __global__ void __launch_bounds__(MOST, 2)
     g.hermitian = p.hermitian != 0;
     g.thread = g.t, g.block = g.nt;
     g.red = (R *)smem;
-    g.stamp = job.stamps ? (long long *)(smem + 32 * sizeof(double)) : NULL;
     g.shared = smem + HEADER, g.bytes = job.shared - HEADER;
     together(g);
     g.y = (T *)((char *)job.work + blockIdx.x * job.block_bytes);
@@ -153,12 +150,6 @@ static __global__ void __launch_bounds__(MOST, 2)
         g.d = (T *)(home + p.home.d), g.dinv = (T *)(home + p.home.dinv);
         g.scale = (R *)(home + p.home.scale), g.norm = (R *)(home + p.home.norm);
         mpki_cuda_systems_found *found = job.found + k;
-#ifdef __CUDACC__
-        if (g.stamp && g.t == 0) {
-            for (int q = 1; q < 12; ++q) g.stamp[q] = 0;
-            g.stamp[0] = clock64();
-        }
-#endif
         if (job.certify) {
             contract(g, job, item.slot);
             continue;
@@ -167,9 +158,6 @@ static __global__ void __launch_bounds__(MOST, 2)
         const bool good = !job.factor || factorize(g, job, item.slot, found);
         if (good && job.solve) solve_all(g, job, item.slot, found);
         __syncthreads();
-        MARK(g, 11);
-        if (g.stamp && g.t == 0)
-            for (int q = 0; q < 12; ++q) found->stamp[q] = (double)g.stamp[q];
     }
 }
 
@@ -212,11 +200,11 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
         threads = threads == 32 ? 128 : 256;
     else if (threads == 32 && count <= (int64_t)sms * MPKI_SYSTEMS_FEW)
         threads = 64;
-    const char *told = getenv("METAPACK_SYSTEMS_THREADS");
-    if (told && atoi(told) >= 32 && atoi(told) <= MOST) threads = atoi(told) / 32 * 32;
     int64_t front = MPKI_SYSTEMS_FRONT_BYTES;
-    const char *bytes = getenv("METAPACK_SYSTEMS_FRONT");
-    if (bytes) front = atoll(bytes);
+#ifndef __CUDACC__ /* tests ask for all of them */
+    threads = (int)host_told("METAPACK_CUDA_HOST_THREADS", threads);
+    front = host_told("METAPACK_CUDA_HOST_FRONT", front);
+#endif
     if (front > whole) front = whole;
     if (front > most - least) front = most - least;
     int blocks = 0;

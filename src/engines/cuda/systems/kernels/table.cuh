@@ -6,8 +6,6 @@
 #include "engines/cuda/systems/tuning.h"
 #include "systems.h"
 
-#include <stdlib.h>
-
 typedef struct mpki_cuda_systems_kind {
     int (*shape)(mpki_cuda *cuda, const mpki_cuda_systems_plan *plan, int64_t count, int32_t nrhs,
                  mpki_cuda_systems_shape *shape);
