@@ -195,6 +195,65 @@ static void test_threads(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* Dense groups beside a dense rest. */
+static mpk_problem *arrow(mpk_context *ctx) {
+    enum { GROUPS = 8, EACH = 50, REST = 300, N = GROUPS * EACH + REST };
+    mpk_problem *problem = NULL;
+    int64_t ap[N + 1], nnz = 0;
+    int32_t *ai = malloc((size_t)N * N * sizeof *ai);
+    double *ax = malloc((size_t)N * N * sizeof *ax);
+    for (int j = 0; j < N; j++) {
+        ap[j] = nnz;
+        for (int i = j; i < N; i++) {
+            if (j < N - REST && i < N - REST && i / EACH != j / EACH) continue;
+            ai[nnz] = i;
+            ax[nnz++] = uniform() + (i == j ? (j % 2 ? 40 : -40) : 0);
+        }
+    }
+    ap[N] = nnz;
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, N, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &problem),
+        MPK_OK);
+    free(ai), free(ax);
+    return problem;
+}
+
+/* Where the tree has no work for several, each worker takes blocks of right-hand sides, of which
+ * the last one has fewer. */
+static void test_blocks(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    mpk_options options;
+    mpk_options_init(&options);
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpk_problem *problem = arrow(ctx);
+    mpk_problem_view view;
+    mpk_problem_view_get(problem, &view);
+    enum { NRHS = 21, MORE = 12 };
+    const size_t n = (size_t)view.n;
+    double *b = malloc(3 * n * NRHS * sizeof *b), *x = b + n * NRHS, *first = x + n * NRHS;
+    for (size_t k = 0; k < n * NRHS; k++) b[k] = uniform();
+    for (int threads = 1; threads <= 3; threads++) {
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        options.threads = threads;
+        assert_int_equal(mpk_analyse(ctx, problem, &options, &an), MPK_OK);
+        assert_int_equal(mpk_factorize(ctx, an, view.ax, &options, &fac), MPK_OK);
+        for (int again = 0; again < (threads == 1 ? 1 : MORE); again++)
+            for (int nrhs = threads == 1 ? NRHS : 9; nrhs <= NRHS; nrhs += 4) {
+                memcpy(x, b, n * nrhs * sizeof *x);
+                assert_int_equal(mpk_solve_part(ctx, fac, MPK_PART_ALL, nrhs, x, view.n), MPK_OK);
+                if (threads == 1) memcpy(first, x, n * NRHS * sizeof *x);
+                assert_memory_equal(first, x, n * nrhs * sizeof *x);
+            }
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+    }
+    free(b);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* L, D, L^T one after the other are the whole */
 static void test_parts(void **unused) {
     (void)unused;
@@ -343,8 +402,9 @@ static void test_allocation(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_backward_error), cmocka_unit_test(test_many),
-        cmocka_unit_test(test_threads),        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_condition),      cmocka_unit_test(test_singular),
-        cmocka_unit_test(test_bad_input),      cmocka_unit_test(test_allocation)};
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_parts),          cmocka_unit_test(test_condition),
+        cmocka_unit_test(test_singular),       cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_allocation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

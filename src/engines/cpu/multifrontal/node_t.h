@@ -69,9 +69,10 @@ static inline void look_ahead(const mpki_node *node) {
  * own stack where the parent is of the same task. */
 static inline T *parent_part(const mpki_direct_solver *z, int worker, int nr, int32_t s) {
     const int64_t at = z->at[s], each = z->shared + z->own;
-    const int64_t from = z->alone ? worker * each : 0;
+    /* of those who are alone the last one's block may be of fewer than another's */
+    const int64_t from = z->alone ? worker * each * z->block : 0;
     const int64_t own = z->shared + (z->alone ? 0 : worker * z->own);
-    return (T *)z->u + nr * (from + (at < 0 ? own + ~at : at));
+    return (T *)z->u + from + nr * (at < 0 ? own + ~at : at);
 }
 
 /* What the children subtract from this node's rows goes into y for its columns, into v for the rows
