@@ -197,7 +197,7 @@ static void test_threads(void **unused) {
 
 /* Dense groups beside a dense rest. */
 static mpk_problem *arrow(mpk_context *ctx) {
-    enum { GROUPS = 8, EACH = 50, REST = 300, N = GROUPS * EACH + REST };
+    enum { GROUPS = 8, EACH = 50, REST = 600, N = GROUPS * EACH + REST };
     mpk_problem *problem = NULL;
     int64_t ap[N + 1], nnz = 0;
     int32_t *ai = malloc((size_t)N * N * sizeof *ai);
