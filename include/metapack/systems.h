@@ -151,7 +151,8 @@ MPK_API mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *system
  *                of systems that have no solution are left as they are
  *  bare    [in]  1: no refinement, and no errors: a system is then solved as it was factorized
  *  mask    [in]  as above
- *  results [out] may be NULL; status, tier, steps, omega and normwise
+ *  results [out] may be NULL; status, tier, steps, omega and normwise; all of a system whose tier
+ *                was 1 and is 2, for its factors are others
  *  Returns MPK_OK
  *          | MPK_SINGULAR, MPK_PERTURBED, MPK_INACCURATE: some are, all have solutions
  *          | MPK_PARTIAL: some have none: their status is MPK_ERR_INPUT (b is not finite, or their

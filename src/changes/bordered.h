@@ -17,7 +17,8 @@ typedef struct mpki_change {
     int32_t count;   /* entries of an added column in rows of A, */
     int32_t *row;    /* ascending */
     void *value;
-    void *x; /* n */
+    void *x;      /* n */
+    double noise; /* sizes of the terms that its entry on S's diagonal is the sum of */
 } mpki_change;
 
 /** A sparse matrix of all places, in the lower triangle by columns. */
@@ -89,8 +90,9 @@ mpk_status mpki_bordered_factorize(mpk_bordered *w);
      */                                                                                            \
     void mpki_##p##_bordered_expand(const mpk_bordered *w, bool whole, const void *z, void *y,     \
                                     void *v);                                                      \
-    /** matrix := D S D of the places in use, D of powers of two; scale [out] D */                 \
-    void mpki_##p##_bordered_gather(const mpk_bordered *w, void *matrix, double *scale);           \
+    /** matrix := D S D of the places in use, D of powers of two, so that entries come near 1, but  \
+     *  not what is rounding alone; scale [out] D. Returns the largest entry */                    \
+    double mpki_##p##_bordered_gather(const mpk_bordered *w, void *matrix, double *scale);         \
     void mpki_##p##_bordered_scale(int32_t k, const double *scale, void *t);                       \
     /** 0 at what is no row */                                                                     \
     void mpki_##p##_bordered_clean(const mpk_bordered *w, bool whole, void *v);                    \

@@ -3,6 +3,7 @@
 #include "../core/precision.h"
 #include "bordered.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Column b of place p, by the law of A, times y: b^H y, or b^T y. */
@@ -16,10 +17,22 @@ static T along(const mpk_bordered *w, int32_t p, const T *y) {
     return sum;
 }
 
+/* Its terms, by their sizes. */
+static double sizes_along(const mpk_bordered *w, int32_t p, const T *y) {
+    const mpki_change *b = &w->place[p];
+    const T *value = b->value;
+    if (b->kind == MPKI_REMOVED) return (double)t_abs1(y[b->removed]);
+    double sum = 0;
+    for (int32_t k = 0; k < b->count; k++)
+        sum += (double)t_abs1(value[k]) * (double)t_abs1(y[b->row[k]]);
+    return sum;
+}
+
 void FN(bordered_corner)(mpk_bordered *w, int32_t p) {
     const int64_t ld = w->capacity;
     const T *c = w->c;
     T *s = w->s;
+    w->place[p].noise = (double)t_abs1(c[p + p * ld]) + sizes_along(w, p, w->place[p].x);
     for (int32_t q = 0; q < w->capacity; q++) {
         if (w->place[q].kind == MPKI_FREE) continue;
         T x = c[q + p * ld] - along(w, q, w->place[p].x);
@@ -64,7 +77,7 @@ void FN(bordered_expand)(const mpk_bordered *w, bool whole, const void *vz, void
     }
 }
 
-void FN(bordered_gather)(const mpk_bordered *w, void *vm, double *scale) {
+double FN(bordered_gather)(const mpk_bordered *w, void *vm, double *scale) {
     enum { ROUNDS = 3 };
     const int64_t ld = w->capacity;
     const int32_t k = mpki_changes(w);
@@ -83,11 +96,22 @@ void FN(bordered_gather)(const mpk_bordered *w, void *vm, double *scale) {
             if (!(scale[i] > 0x1p-400)) scale[i] = 0x1p-400;
             if (!(scale[i] < 0x1p400)) scale[i] = 0x1p400;
         }
+    for (int32_t i = 0; i < k; i++) { /* what cancelled stays small */
+        const double noise = w->place[w->order[i]].noise;
+        int exponent = 0;
+        if (noise > 0 && noise < HUGE_VAL) frexp(noise, &exponent);
+        scale[i] = fmin(scale[i], ldexp(1, -(exponent / 2)));
+    }
+    double most = 0;
     for (int32_t j = 0; j < k; j++)
-        for (int32_t i = 0; i < k; i++)
-            m[i + (int64_t)j * k] =
-                t_make((R)((double)t_re(s[w->order[i] + w->order[j] * ld]) * scale[i] * scale[j]),
-                       (R)((double)t_im(s[w->order[i] + w->order[j] * ld]) * scale[i] * scale[j]));
+        for (int32_t i = 0; i < k; i++) {
+            const T x = s[w->order[i] + w->order[j] * ld];
+            const double by = scale[i] * scale[j];
+            const T scaled = t_make((R)((double)t_re(x) * by), (R)((double)t_im(x) * by));
+            m[i + (int64_t)j * k] = scaled;
+            most = fmax(most, (double)t_abs1(scaled));
+        }
+    return most;
 }
 
 void FN(bordered_scale)(int32_t k, const double *scale, void *vt) {

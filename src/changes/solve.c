@@ -8,11 +8,21 @@
 #include "../problem/columns.h"
 #include "../solve/judge.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "bordered";
 
 /* ---- S --------------------------------------------------------------------------------------- */
+
+/* What is rounding in the scaled S of order k, as a share of its largest entry: S's entries are
+ * sums of terms of size 1 or less. */
+static double rounding(mpk_scalar scalar, int32_t k, double most) {
+    const bool single = scalar == MPK_S || scalar == MPK_C;
+    const double eps = single ? FLT_EPSILON : DBL_EPSILON;
+    return most > 0 ? fmin(1, fmax(k, 16) * eps / most) : 1;
+}
 
 mpk_status mpki_bordered_factorize(mpk_bordered *w) {
     mpk_context *ctx = w->ctx;
@@ -30,7 +40,8 @@ mpk_status mpki_bordered_factorize(mpk_bordered *w) {
     w->matrix = mpki_alloc(ctx, STAGE, (int64_t)k * k + 1, w->size);
     status = mpki_failed(ctx);
     if (!mpk_failed(status)) {
-        MPKI_DISPATCH(w->scalar, bordered_gather)(w, w->matrix, w->scale);
+        const double most = MPKI_DISPATCH(w->scalar, bordered_gather)(w, w->matrix, w->scale);
+        w->dense.zero_tolerance = rounding(w->scalar, k, most);
         status = mpk_dense_factorize(ctx, &w->dense, w->matrix, f->ldf, f, NULL, 0, NULL);
     }
     if (mpk_failed(status)) {

@@ -135,7 +135,8 @@ static mpk_status tell_each(mpki_systems_job *job, const mpk_systems_results *r)
         if (!said->active) continue;
         if (r->status) r->status[b] = said->status;
         if (r->tier) r->tier[b] = (int32_t)s->slot[b].tier;
-        if (job->ax && mpk_failed(tell_factors(s, b, r))) return mpki_failed(s->ctx);
+        if ((job->ax || said->moved) && mpk_failed(tell_factors(s, b, r)))
+            return mpki_failed(s->ctx);
         if (!job->b || job->bare) continue;
         if (r->steps) r->steps[b] = bad ? 0 : said->steps;
         if (r->omega) r->omega[b] = bad ? INFINITY : said->omega;

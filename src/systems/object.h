@@ -46,6 +46,7 @@ typedef struct mpki_said {
     bool factor; /* and has yet to factorize it by the single engine */
     bool solve;  /* and to solve with it by the single engine */
     bool ask;    /* unless A is found to be regular */
+    bool moved;  /* a solve gave it factors of the single engine */
     mpk_status status;
     int32_t steps;
     double omega, normwise;

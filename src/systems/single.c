@@ -136,6 +136,7 @@ void mpki_single_run(mpki_systems_job *job, int home) {
             mpki_systems_job lane = *job;
             lane.ax = NULL, lane.fresh = true;
             factorize(&lane, ctx, b);
+            said->moved = true;
             if (lane.failed) job->failed = lane.failed;
             if (job->failed || mpk_failed(said->status)) continue;
             if (job->certify) certify(job, ctx, b);

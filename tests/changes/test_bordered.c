@@ -310,6 +310,42 @@ static void test_singular_changes(void **state) {
     free(a.a);
 }
 
+/* Copies of rows: the Schur complement is rounding, as large as terms that cancel make it, and no
+ * pivot, whatever b is. */
+static void test_copied_rows(void **state) {
+    (void)state;
+    enum { N = 9, ROUNDS = 60 };
+    for (int round = 0; round < ROUNDS; round++) {
+        dense a = dense_new(N, MPK_D, MPK_SYMMETRIC);
+        int32_t rows[N];
+        for (int j = 0; j < N; j++) {
+            rows[j] = j;
+            for (int i = j; i < N; i++) /* thirds: neither sums nor pivots are exact */
+                dense_set(&a, i, j, floor(12 * uniform()) / 3 + (i == j ? j % 2 ? 7. : -7. : 0));
+        }
+        changed c = begin(&a, 2, 1);
+        if (c.w) {
+            const int of = round % N;
+            double copy[N], b[N + 2], x[N + 2];
+            for (int i = 0; i < N; i++)
+                copy[i] = creal(dense_get(&a, i > of ? i : of, i > of ? of : i));
+            int32_t index;
+            assert_int_equal(mpk_bordered_add(c.s.ctx, c.w, N, rows, copy, &copy[of], &index),
+                             MPK_OK);
+            for (int i = 0; i < N + 2; i++) b[i] = 1 + i;
+            b[index] = b[of]; /* consistent */
+            mpk_solve_info info;
+            assert_int_equal(mpk_bordered_solve(c.s.ctx, c.w, 1, b, N + 2, x, N + 2, &info),
+                             MPK_SINGULAR);
+            mpk_bordered_info told;
+            mpk_bordered_info_get(c.w, &told);
+            assert_int_equal(told.inertia.zero, 1);
+        }
+        finish(&c);
+        free(a.a);
+    }
+}
+
 /* A is singular: its factor has zero pivots, and is refused with a word on what to do. */
 static void test_singular_a(void **state) {
     (void)state;
@@ -474,6 +510,7 @@ int main(void) {
         cmocka_unit_test(test_changes_beside_dense_algebra),
         cmocka_unit_test(test_and_back),
         cmocka_unit_test(test_singular_changes),
+        cmocka_unit_test(test_copied_rows),
         cmocka_unit_test(test_singular_a),
         cmocka_unit_test(test_nearly_singular_a),
         cmocka_unit_test(test_refused),

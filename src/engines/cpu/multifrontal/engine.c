@@ -5,6 +5,8 @@
 #include "paths.h"
 #include "solve.h"
 
+#include <math.h>
+
 static const char STAGE[] = "factorize";
 
 /* a node, its contribution's pointer, a task and its count: what analyses predict memory by */
@@ -147,10 +149,12 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         mpki_release(ctx, sax);
         return status;
     }
+    double limit = rules->memory_limit; /* of what there is beside what is kept for later values */
+    if (limit > 0 && f->kept) limit = fmax(limit - (double)f->kept->bytes, 1);
     if (f->have_arena) {
-        f->arena.limit = rules->memory_limit;
+        f->arena.limit = limit;
     } else {
-        status = mpki_arena_init(ctx, known + 4096, rules->memory_limit, &f->arena);
+        status = mpki_arena_init(ctx, known + 4096, limit, &f->arena);
         if (low) f->arena.step = tree->factor_bytes / 64 + (1 << 20);
     }
     f->have_arena |= !mpk_failed(status);
