@@ -60,6 +60,23 @@ def test_entries_refused():
         F.refactor_entries([off], [7.0])
     with pytest.raises(TypeError):
         mp.ldl(A.toarray()).refactor_entries([0], [1.0])
+    general = mp.lu(sp.csr_matrix(A))
+    with pytest.raises(TypeError, match=r"was CSC \(CSR only where A is symmetric\)"):
+        general.refactor_entries([0], [1.0])
+    with pytest.raises(TypeError, match=r"was CSC \(CSR only where A is symmetric\)"):
+        general.refactor(A.data)
+    assert mp.lu(sp.csc_matrix(A)).refactor_entries([0], [A.data[0]]).shape == A.shape
+
+
+def test_bordered_singular():
+    W = mp.ldl(np.diag([1.0, 2, 4])).bordered(2)
+    W.add([0], [1.0], 1.0)  # the row of 0 once more
+    with pytest.warns(mp.ZeroPivotWarning, match="singular") as told:
+        x = W.solve([1, 0, 0, 1, 0])
+    assert len(told) == 1 and told[0].filename == __file__
+    assert np.allclose([x[0] + x[3], x[1], x[2]], [1, 0, 0])
+    with pytest.raises(mp.SingularMatrixError):
+        W.solve([1, 0, 0, 2, 0])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])

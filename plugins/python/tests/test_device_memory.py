@@ -92,5 +92,8 @@ def test_stream(stream):
     queue(128, call, None)
     F.solve(b, out=out)
     assert len(done) == 1
+    mp.use_stream(128)  # for factors made from now on; what is queued ends while its function lives
+    mp.ldl(A, device="cuda").solve(b, out=out)
+    assert len(done) == 2
     with pytest.raises(TypeError):
         mp.use_stream("a stream")

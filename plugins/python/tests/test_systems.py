@@ -115,6 +115,91 @@ def test_learn():
         f.learn(9)
 
 
+ILL = [1e-9, 1, 1, 1e-9]  # the template's pivots do not suit it
+
+
+def small(values=(2.0, 1, 1, 3)):
+    return sp.csr_array(np.reshape(values, (2, 2)).astype(float))
+
+
+def test_lost_factors():
+    """What is told of systems follows the library where no call writes results of them."""
+    A = small()
+    values = np.array([ILL, ILL, A.data])
+    b = np.ones((3, 2))
+    f = mp.ldl_batch(A, values, keep=False)
+    assert f.tier.tolist() == [2, 2, 1] and f.words == ["ok"] * 3
+    f.factorize(values, mask=[False, True, True])
+    assert f.tier.tolist() == [0, 2, 1] and f.words == ["argument", "ok", "ok"]
+    with pytest.raises(ValueError):
+        f.factorize(values, mask=[True, True])
+    with pytest.raises(mp.ArgumentError):
+        f.learn(0)
+    assert f.tier.tolist() == [0, 2, 1]
+    assert f.learn() is f  # of system 1
+    assert f.tier.tolist() == [0, 2, 0] and f.words == ["argument", "ok", "argument"]
+    with pytest.warns(mp.MetapackWarning) as told:
+        x = f.solve(b)
+    assert told[0].filename == __file__
+    assert np.isnan(x[[0, 2]]).all() and np.allclose(x[1], 1)
+    f.factorize(values)
+    assert (f.tier > 0).all() and f.words == ["ok"] * 3 and np.isfinite(f.solve(b)).all()
+    kept = mp.ldl_batch(A, values).factorize(values, mask=[False, True, True])
+    assert kept.tier.tolist() == [2, 2, 1] and kept.words == ["ok"] * 3
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_lost_in_a_failure(mixed):
+    stop = []
+    values = np.array([ILL, [2.0, 1, 1, 3], ILL, ILL])
+    some = [small(v) for v in values]
+    how = {"threads": 1, "keep": False, "progress": lambda *_: bool(stop)}
+    if mixed:
+        some[3] = sp.eye(3, format="csr")  # a call that ends after the first pattern
+    f = mp.ldl_batch(some, **how) if mixed else mp.ldl_batch(small(), values, **how)
+    assert (f.tier > 0).all()
+    f.factorize(some if mixed else values, mask=[False, True, True, True])
+    assert f.tier[0] == 0 and f.words[0] == "argument" and (f.tier[1:] > 0).all()
+    right = [np.ones(n) for n in f.n] if mixed else np.ones((4, 2))
+    f.solve(right, mask=f.tier > 0)  # progress tells of another stage at once
+    stop.append(1)
+    with pytest.raises(mp.CancelledError):
+        f.factorize(some if mixed else values, mask=[True, True, True, False])
+    assert not f.tier[:3].any() and f.words[:3] == ["argument"] * 3
+    stop.clear()
+    with pytest.warns(mp.MetapackWarning):
+        x = f.solve(right)
+    assert [bool(np.isnan(y).all()) for y in x] == (f.tier == 0).tolist()
+    f.factorize(some if mixed else values)
+    assert (f.tier > 0).all() and f.words == ["ok"] * 4
+
+
+def test_no_entries():
+    with pytest.warns(mp.ZeroPivotWarning):
+        f = mp.ldl_batch([sp.csr_matrix((3, 3)), sp.eye(2, format="csr")])
+    assert f.words == ["singular", "ok"] and f.inertia.tolist() == [[0, 0, 3], [2, 0, 0]]
+
+
+def test_lists_refused():
+    A, I = small(), sp.eye(3, format="csr")
+    values = np.array([A.data, A.data])
+    for given, error, words in [
+        (([I, np.eye(3)],), TypeError, "matrix 1 of the list is not sparse, but of type ndarray"),
+        (((m for m in [A, I]),), TypeError, "not a generator"),
+        (([],), ValueError, "empty"),
+        (([A, I], values), TypeError, "a list of matrices and values"),
+        ((A, [np.eye(2), A]), TypeError, "matrix 0 of the values is not sparse"),
+        ((A, (v for v in values)), TypeError, "not a generator"),
+    ]:
+        with pytest.raises(error, match=words):
+            mp.ldl_batch(*given)
+    f = mp.ldl_batch([A, I])
+    for given in [(m for m in [A, I]), [A, np.eye(3)], []]:
+        with pytest.raises((TypeError, ValueError)):
+            f.factorize(given)
+    assert mp.ldl_batch([np.eye(2), np.eye(2)]).count == 2  # dense ones
+
+
 def test_refused():
     A = kkt()
     with pytest.raises(ValueError):

@@ -13,7 +13,7 @@ from ._context import Context, Progress
 from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib
 from ._matrix import SCALARS, host_array, pointer, working_dtype
-from ._systems import MixedFactor, SystemsFactor, Values, matrices
+from ._systems import MixedFactor, SystemsFactor, Values, matrices, refuse_iterator
 from ._types import Array, DType, MatrixLike, OptionValue, SparseMatrix, VectorLike
 from ._verdict import measure, solves
 
@@ -339,7 +339,13 @@ def ldl_batch(A: Union[VectorLike, MatrixLike, Sequence[SparseMatrix]], values: 
     >>> [x.round(12).tolist() for x in F.solve([np.array([3.0, 4, 2]), np.array([2.0, 3])])]
     [[1.0, 1.0, 1.0], [1.0, 1.0]]
     """
+    refuse_iterator(A, "the matrices")
+    if isinstance(A, (list, tuple)) and not A:
+        raise ValueError("the list of matrices is empty")
     some = matrices(A)
+    if some is not None and values is not None:
+        raise TypeError("a list of matrices and values: values are of one matrix; those of a list "
+                        "are its own")  # fmt: skip
     if values is not None or some is not None:
         if (method, pivoting, sizes) != ("ldlt", "partial", None):
             raise TypeError("method, pivoting and sizes are of small dense matrices alone")

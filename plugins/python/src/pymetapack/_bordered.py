@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._context import Context
-from ._errors import ArgumentError
+from ._errors import ArgumentError, ZeroPivotWarning
 from ._lib import ffi, lib
 from ._matrix import host_array, pointer, working_dtype
 from ._options import Options, as_dict
@@ -109,7 +110,8 @@ class Bordered:
     def solve(self, b: ArrayLike) -> Array:
         """Solve with the changed matrix, refined against it; of the shape of b, (size,) or (size, k).
 
-        Warns and raises as :meth:`Factor.solve` does: AccuracyWarning says to factorize anew.
+        Warns and raises as :meth:`Factor.solve` does: InaccurateWarning says to factorize anew;
+        and ZeroPivotWarning where the changed matrix is singular and x a solution all the same.
         """
         status, message = 0, ""
 
@@ -124,6 +126,8 @@ class Bordered:
 
         x = solve_columns(b, self.size, self.dtype, None, run)
         judge(status, self._solve_info, x, False, message, 2)
+        if status == lib.MPK_SINGULAR:
+            warnings.warn(f"{message}; the solution is one of many", ZeroPivotWarning, stacklevel=2)
         return x
 
     def _info(self) -> Any:

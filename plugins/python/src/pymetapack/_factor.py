@@ -362,7 +362,8 @@ class Factor:
         Parameters
         ----------
         entries : array of positions in ``A.data`` of the first matrix, which was CSC or CSR
-            Where both triangles were given, an entry has two.
+            Of :func:`lu` CSC: the values of a CSR matrix are turned.  Where both triangles were
+            given, an entry has two.
         values : array
             Their new values.
 
@@ -394,7 +395,7 @@ class Factor:
         if where.ndim != 1 or where.shape != given.shape:
             raise ValueError(f"{where.shape} positions and {given.shape} values: a list of each")
         if self._m.kind == "other":
-            raise TypeError("positions are those of a first matrix that was CSC or CSR")
+            raise TypeError(f"positions are those of a first matrix that was {self._forms}")
         if where.size and (where.min() < 0 or where.max() >= len(self._m.indices)):
             raise IndexError(f"positions from {where.min()} to {where.max()}, of "
                              f"{len(self._m.indices)} values")  # fmt: skip
@@ -538,11 +539,16 @@ class Factor:
         if not np.can_cast(working_dtype(dtype, "the matrix"), self.dtype, "same_kind"):
             raise TypeError(f"a {dtype} matrix does not go into a {self.dtype} factor")
 
+    @property
+    def _forms(self) -> str:
+        """Those whose values the library takes as they lie."""
+        return "CSC (CSR only where A is symmetric)" if self._general else "CSC or CSR"
+
     def _check_count(self, shape: tuple[int, ...]) -> None:
         """Of values alone."""
         if self._m.kind == "other":
             raise TypeError(
-                "values alone can be given if the first matrix was CSC or CSR; give the matrix"
+                f"values alone can be given if the first matrix was {self._forms}; give the matrix"
             )
         if shape != self._m.indices.shape:
             raise PatternError(f"{shape[0]} values for a pattern with "

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, NoReturn, Optional, Sequence, Union
+from typing import Any, Dict, Iterator, NoReturn, Optional, Sequence, Union
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,19 +38,31 @@ def _array(a: Union[Array, Lent], ld: int) -> Any:
 
 def _listed(at: Sequence[Array], ld: int) -> tuple[Any, Any]:
     """mpk_batch_array of systems that lie anywhere, and what must stay alive with it."""
-    where = ffi.new("void *[]", [ffi.cast("void *", pointer(a)) for a in at])
+    empty = ffi.new("double[2]")  # a matrix without entries has an address, too
+    where = ffi.new("void *[]", [ffi.cast("void *", pointer(a) if a.size else empty) for a in at])
     operand = ffi.new("mpk_batch_array *")
     operand.layout = lib.MPK_BATCH_POINTERS
     operand.data = where
     operand.ld = max(1, ld)
-    return operand, where
+    return operand, (where, empty)
 
 
-def matrices(A: Any) -> Optional[list[Any]]:
+def matrices(A: Any, what: str = "the list") -> Optional[list[Any]]:
     """A list of sparse matrices, where A is one."""
     if not isinstance(A, (list, tuple)):
         return None
-    return list(A) if A and all(sp.issparse(one) for one in A) else None
+    dense = [k for k, one in enumerate(A) if not sp.issparse(one)]
+    if len(dense) == len(A):
+        return None
+    if dense:
+        raise TypeError(f"matrix {dense[0]} of {what} is not sparse, but of type "
+                        f"{type(A[dense[0]]).__name__}, and others are")  # fmt: skip
+    return list(A)
+
+
+def refuse_iterator(x: Any, what: str) -> None:
+    if isinstance(x, Iterator):
+        raise TypeError(f"{what}: a list is wanted, not a {type(x).__name__}; give list(...) of it")
 
 
 class _Systems:
@@ -76,7 +88,8 @@ class _Systems:
     def _how(self, expected: int, keep: bool) -> Any:
         how = ffi.new("mpk_systems_options *")
         lib.mpk_systems_options_init(how)
-        how.expected, how.keep = int(expected), int(bool(keep))
+        self._keep = bool(keep)
+        how.expected, how.keep = int(expected), int(self._keep)
         return how
 
     def _mask(self, mask: Optional[VectorLike]) -> Any:
@@ -101,13 +114,35 @@ class _Systems:
             setattr(r, name, ffi.cast("double *", pointer(getattr(self, name))))
         return r
 
-    def _tell(self, status: int) -> None:
+    def _lose(self, which: Array) -> None:
+        """Systems that have no factors any more; of those no call writes results."""
+        self.tier[which], self.status[which] = lib.MPK_TIER_NONE, lib.MPK_ERR_ARGUMENT
+
+    def _run(self, function: Any, given: Any, mask: Optional[VectorLike]) -> None:
+        """A factorization, of values as mpk_batch_array."""
+        at_work = self._mask(mask)
+        active = np.ones(self.count, bool) if mask is None else self._kept_mask != 0
+
+        def work(*args: Any) -> int:  # what it says counts, although Ctrl-C may hide it
+            status = int(function(*args))
+            if status != lib.MPK_ERR_ARGUMENT:  # else nothing was changed
+                if not self._keep:
+                    self._lose(~active & (self.tier != lib.MPK_TIER_NONE))
+                if status < 0:
+                    self._lose(active)
+            return status
+
+        status = self._ctx.call(work, self._systems[0], given, at_work, self._results(),
+                                long=True, progress=self._progress)  # fmt: skip
+        self._tell(status, 5)
+
+    def _tell(self, status: int, stacklevel: int = 3) -> None:
         self._ctx.check(status)
         if status == 0 or self._quiet:
             return
         kind = {lib.MPK_SINGULAR: ZeroPivotWarning, lib.MPK_INACCURATE: InaccurateWarning}
         warnings.warn(self._ctx.message()[2] + " (see status)", kind.get(status, MetapackWarning),
-                      stacklevel=4)  # fmt: skip
+                      stacklevel=stacklevel)  # fmt: skip
 
     @property
     def certified(self) -> Array:
@@ -142,7 +177,8 @@ class SystemsFactor(_Systems):
     count, n, dtype, hermitian
     status : int32 array (count,)
         Of the last call that worked on a system: 0 ok, 1 singular, 2 perturbed, 3 inaccurate;
-        negative: it has no factors, or no solution (:attr:`words`).
+        negative: it has no factors, or no solution (:attr:`words`); "argument" where it lost them,
+        by ``keep=False``, :meth:`learn` or a factorization that failed.
     inertia : int64 array (count, 3)
         Positive, negative, zero.
     certified : bool array (count,)
@@ -221,10 +257,10 @@ class SystemsFactor(_Systems):
         """Matrices, where values are some."""
         if isinstance(values, np.ndarray) or sp.issparse(values) or lies_there(values):
             return None
+        refuse_iterator(values, "the values")
         if not hasattr(values, "__len__"):
             return None
-        some = list(values)
-        return some if some and sp.issparse(some[0]) else None
+        return matrices(list(values), "the values")
 
     def _lend(self, x: Any, what: str) -> Lent:
         return self._link.lend(maker_of(x), x, what)
@@ -274,9 +310,7 @@ class SystemsFactor(_Systems):
     def _factorize(self, function: Any, ax: Union[Array, Lent], mask: Optional[VectorLike]) -> None:
         if ax.shape[0] != self.count:
             raise ValueError(f"values of {ax.shape[0]} systems were given, there are {self.count}")
-        status = self._ctx.call(function, self._systems[0], _array(ax, 1), self._mask(mask),
-                                self._results(), long=True, progress=self._progress)  # fmt: skip
-        self._tell(status)
+        self._run(function, _array(ax, 1), mask)
 
     def factorize(self, values: Values, mask: Optional[VectorLike] = None) -> "SystemsFactor":
         """Factorize new values from the beginning; where mask is False a system is left alone."""
@@ -297,7 +331,14 @@ class SystemsFactor(_Systems):
             if not len(alone):
                 return self
             number = int(alone[0])
-        self._ctx.check(self._ctx.call(lib.mpk_systems_learn, self._systems[0], number, long=True))
+
+        def work(ctx: Any, systems: Any, number: int) -> int:
+            status = int(lib.mpk_systems_learn(ctx, systems, number))
+            if status >= 0 and self.tier[number] == lib.MPK_TIER_SINGLE:
+                self._lose(self.tier == lib.MPK_TIER_TEMPLATE)
+            return status
+
+        self._ctx.check(self._ctx.call(work, self._systems[0], int(number), long=True))
         return self
 
     def solve(self, b: VectorLike, mask: Optional[VectorLike] = None, *,
@@ -349,7 +390,7 @@ class SystemsFactor(_Systems):
         self._tell(self._ctx.call(
             lib.mpk_systems_solve, self._systems[0], 1, _array(side, self.n), _array(found, self.n),
             int(not refine), at_work, self._results(), long=True, progress=self._progress,
-        ))  # fmt: skip
+        ), 4)  # fmt: skip
         none = self.status < 0
         if mask is not None:
             none |= self._kept_mask == 0
@@ -401,6 +442,7 @@ class MixedFactor(_Systems):
         self._factorize(lib.mpk_systems_factorize, [m.data for m in self._m], None)
 
     def _values(self, A: Sequence[Any]) -> list[Array]:
+        refuse_iterator(A, "the matrices")
         if matrices(A) is None or len(A) != self.count:
             raise ValueError(f"a list of {self.count} sparse matrices is wanted")
         values = []
@@ -416,10 +458,8 @@ class MixedFactor(_Systems):
     def _factorize(self, function: Any, ax: Sequence[Array], mask: Optional[VectorLike]) -> None:
         values = [np.ascontiguousarray(a, dtype=self.dtype) for a in ax]
         given, kept = _listed(values, 1)
-        status = self._ctx.call(function, self._systems[0], given, self._mask(mask),
-                                self._results(), long=True, progress=self._progress)  # fmt: skip
+        self._run(function, given, mask)
         del kept
-        self._tell(status)
 
     def factorize(self, A: Sequence[Any], mask: Optional[VectorLike] = None) -> "MixedFactor":
         """Factorize matrices of the same patterns from the beginning; where mask is False one is left alone."""
