@@ -77,8 +77,9 @@ def is_of_all(line):
 
 
 def gpu_of_all(text):
-    """Of the page that bench/sparse_gpu.py writes: a row for each matrix."""
-    start = next(k for k, line in enumerate(text) if is_of_all(line))
+    """Of the page that bench/sparse_gpu.py writes: a row for each matrix; of today's section where there is one."""
+    today = next((k for k, line in enumerate(text) if line.startswith("## Today, row by row")), 0)
+    start = next(k for k, line in enumerate(text) if k >= today and is_of_all(line))
     wanted = cells(text[start])
     again, apply, refined = (wanted.index(name) for name in ("ratio", "apply", "refined"))
     body = [cells(line) for line in itertools.takewhile(lambda line: line.startswith("|"), text[start + 2:])]
