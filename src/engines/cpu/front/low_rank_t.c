@@ -98,7 +98,9 @@ static void append(segment *g, int64_t panel) {
     const mpki_low_block *bi = block_at(f, panel, g->i), *bj = block_at(f, panel, g->j);
     const int ri = bi->rank, rj = bj->rank, rank = ri < 0 ? rj : rj < 0 || ri < rj ? ri : rj;
     const int64_t ldi = rows_in(f, g->i), ldj = rows_in(f, g->j), p = panel * SIDE;
-    const T *ui = (const T *)bi->u + g->in_i, *uj = (const T *)bj->u + g->in_j;
+    if (rank == 0) return; /* one of them is zero */
+    const T *ui = ri > 0 ? (const T *)bi->u + g->in_i : NULL;
+    const T *uj = rj > 0 ? (const T *)bj->u + g->in_j : NULL;
     const T *d = f->d + 2 * p;
     if (g->depth + rank > SIDE) flush(g);
     T *left = g->s.left + (int64_t)g->depth * SIDE, *right = g->s.right + (int64_t)g->depth * SIDE;

@@ -43,6 +43,7 @@ static void block_times(const panel *p, int64_t i) {
     const mpki_low_block *b = &p->block[i];
     const int64_t rows = rows_in(p->node, i);
     T *y = p->v + mpki_low_first(p->node->w, i), t[MOST];
+    if (b->rank == 0) return;
     if (b->rank < 0) {
         p->k->gemv(rows, p->cols, b->u, rows, p->v + p->p, y);
         return;
@@ -85,6 +86,7 @@ void FN(low_backward)(const FN(kernels) * k, const mpki_node *node, int hermitia
         T *x = v + p.p, t[MOST];
         for (int64_t i = q + 1; i < p.count; i++) {
             const mpki_low_block *b = &p.block[i];
+            if (b->rank == 0) continue;
             const int64_t rows = rows_in(node, i);
             const T *y = v + mpki_low_first(node->w, i);
             if (b->rank < 0) {
@@ -123,6 +125,7 @@ void FN(low_forward_sides)(const FN(kernels) * k, const mpki_node *node, int nr,
         k->rows(ld - p.cols, p.cols, l + p.cols, 1, ld, 0, nr, x, x + (int64_t)p.cols * nr);
         for (int64_t i = q + 1; i < p.count; i++) {
             const mpki_low_block *b = &p.block[i];
+            if (b->rank == 0) continue;
             const int64_t rows = rows_in(node, i);
             T *y = v + mpki_low_first(node->w, i) * nr;
             if (b->rank < 0) {
@@ -147,6 +150,7 @@ void FN(low_backward_sides)(const FN(kernels) * k, const mpki_node *node, int he
         T *x = v + p.p * nr;
         for (int64_t i = q + 1; i < p.count; i++) {
             const mpki_low_block *b = &p.block[i];
+            if (b->rank == 0) continue;
             const int64_t rows = rows_in(node, i);
             const T *y = v + mpki_low_first(node->w, i) * nr;
             if (b->rank < 0) {
