@@ -4,7 +4,10 @@
 /** cuDSS, loaded at run time: CUDSS_LIBRARY names it (libcudss.so.1 of the package
  *  nvidia-cudss-cu13); its threading layer is used where it lies beside it. What is declared of its
  *  interface is what its header says of version 1.0. */
+#include <metapack/metapack.h>
+
 #include <dlfcn.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -80,6 +83,25 @@ static bool load(cudss *c) {
         return false;
     use_threads(c, path);
     return true;
+}
+
+/* max |b - A x| / (|A| |x| + |b|); infinity where x is not finite */
+static double backward_error(const mpk_problem_view *a, const double *ax, const double *x,
+                             const double *b, double *r, double *w) {
+    double most = 0;
+    for (int32_t i = 0; i < a->n; i++) r[i] = b[i], w[i] = fabs(b[i]);
+    for (int32_t j = 0; j < a->n; j++)
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
+            const int32_t i = a->ai[k];
+            r[i] -= ax[k] * x[j], w[i] += fabs(ax[k] * x[j]);
+            if (i != j) r[j] -= ax[k] * x[i], w[j] += fabs(ax[k] * x[i]);
+        }
+    for (int32_t i = 0; i < a->n; i++)
+        if (!(fabs(r[i]) <= most * w[i]) && (w[i] > 0 || r[i] != 0)) {
+            const double e = fabs(r[i]) / w[i];
+            most = isfinite(e) ? e : INFINITY;
+        }
+    return most;
 }
 
 #endif

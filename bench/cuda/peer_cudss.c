@@ -64,23 +64,6 @@ static int timed(const cudss *c, int phase, void *config, void *data, void *cons
     return status;
 }
 
-/* max |b - A x| / (|A| |x| + |b|) */
-static double backward_error(const mpk_problem_view *a, const double *x, const double *b) {
-    const double *ax = a->ax;
-    double *r = malloc((size_t)a->n * sizeof *r), *w = malloc((size_t)a->n * sizeof *w), most = 0;
-    for (int32_t i = 0; i < a->n; i++) r[i] = b[i], w[i] = fabs(b[i]);
-    for (int32_t j = 0; j < a->n; j++)
-        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
-            const int32_t i = a->ai[k];
-            r[i] -= ax[k] * x[j], w[i] += fabs(ax[k] * x[j]);
-            if (i != j) r[j] -= ax[k] * x[i], w[j] += fabs(ax[k] * x[i]);
-        }
-    for (int32_t i = 0; i < a->n; i++)
-        if (!(fabs(r[i]) <= most * w[i]) && (w[i] > 0 || r[i] != 0)) most = fabs(r[i]) / w[i];
-    free(r), free(w);
-    return most;
-}
-
 /* A matrix with K right-hand sides, on the device. */
 typedef struct system_there {
     int64_t n, nnz;
@@ -101,7 +84,10 @@ static double error_of(const mpk_problem_view *a, const system_there *s, const d
                        double *x) {
     device->table->copy(device->cuda, x, s->n * 8, s->x, s->n * 8, s->n * 8, 1, 0, NULL);
     device->table->settle(device->cuda);
-    return backward_error(a, x, b);
+    double *r = malloc((size_t)a->n * sizeof *r), *w = malloc((size_t)a->n * sizeof *w);
+    const double error = backward_error(a, a->ax, x, b, r, w);
+    free(r), free(w);
+    return error;
 }
 
 static int configure(const cudss *c, void *config, const setting *w) {

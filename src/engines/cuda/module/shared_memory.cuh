@@ -8,4 +8,14 @@
 #define MPKI_SMEM extern __shared__ __align__(16) char smem[]
 #endif
 
+/* MPKI_APART: the function is compiled by itself, with registers of its own, so that what its
+ * caller keeps does not drive its loops out of registers. It asks for shared memory itself
+ * (MPKI_SMEM): of a pointer that is passed to it the compiler does not know that it points
+ * there. */
+#ifdef __CUDACC__
+#define MPKI_APART __noinline__
+#else
+#define MPKI_APART
+#endif
+
 #endif

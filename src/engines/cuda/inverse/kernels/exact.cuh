@@ -3,49 +3,11 @@
 #define MPKI_CUDA_INVERSE_EXACT_CUH
 /** Arithmetic with a rounding after each operation: what the processor does, so that columns have
  *  the same bits. These kernels wait for memory, not for the second instruction. */
+#include "engines/cuda/module/rounding.cuh"
 #include "engines/cuda/module/scalar.cuh"
 
 namespace mpki {
 
-/** a + b, rounded once per part; never fused. By each thread for itself; no barrier. */
-__device__ inline float add_rn(float a, float b) {
-    return __fadd_rn(a, b);
-}
-__device__ inline double add_rn(double a, double b) {
-    return __dadd_rn(a, b);
-}
-
-/** a - b, rounded once per part; never fused. By each thread for itself; no barrier. */
-__device__ inline float sub_rn(float a, float b) {
-    return __fsub_rn(a, b);
-}
-__device__ inline double sub_rn(double a, double b) {
-    return __dsub_rn(a, b);
-}
-
-/** a b, rounded after each operation. By each thread for itself; no barrier. */
-__device__ inline float mul_rn(float a, float b) {
-    return __fmul_rn(a, b);
-}
-__device__ inline double mul_rn(double a, double b) {
-    return __dmul_rn(a, b);
-}
-
-/** The square root of a, correctly rounded. By each thread for itself; no barrier. */
-__device__ inline float root_rn(float a) {
-    return __fsqrt_rn(a);
-}
-__device__ inline double root_rn(double a) {
-    return __dsqrt_rn(a);
-}
-
-/** a / b, correctly rounded. By each thread for itself; no barrier. */
-__device__ inline float div_rn(float a, float b) {
-    return __fdiv_rn(a, b);
-}
-__device__ inline double div_rn(double a, double b) {
-    return __ddiv_rn(a, b);
-}
 template <class F> __device__ inline cx<F> add_rn(cx<F> a, cx<F> b) {
     return {add_rn(a.x, b.x), add_rn(a.y, b.y)};
 }

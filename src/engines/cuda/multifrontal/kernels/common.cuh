@@ -7,16 +7,6 @@
 #include "multifrontal.h"
 #include "stamps.cuh"
 
-/* MPKI_APART: the function is compiled by itself, with registers of its own, so that what its
- * caller keeps does not drive its loops out of registers. It asks for shared memory itself
- * (MPKI_SMEM): of a pointer that is passed to it the compiler does not know that it points
- * there. */
-#ifdef __CUDACC__
-#define MPKI_APART __noinline__
-#else
-#define MPKI_APART
-#endif
-
 namespace mpki {
 
 static const int TILE = MPKI_FRONT_TILE, CUT = MPKI_FRONT_CONTRIBUTION;

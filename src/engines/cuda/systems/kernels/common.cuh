@@ -3,17 +3,11 @@
 #define MPKI_CUDA_SYSTEMS_COMMON_CUH
 /** What all parts of the kernel for many systems share. No result depends on how many threads a
  *  block has: an entry is one thread's, or a warp's in an order that 32 lanes always have. */
+#include "engines/cuda/module/rounding.cuh"
 #include "engines/cuda/module/scalar.cuh"
 #include "engines/cuda/module/shared_memory.cuh"
 #include "engines/cuda/systems/tuning.h"
 #include "systems.h"
-
-/* MPKI_APART: the function is compiled by itself, with registers of its own. */
-#ifdef __CUDACC__
-#define MPKI_APART __noinline__
-#else
-#define MPKI_APART
-#endif
 
 namespace mpki {
 namespace systems {
@@ -226,41 +220,22 @@ __device__ strand<T> strand_of(const mpki_cuda_systems_array &a, int64_t slot, i
     return {(T *)a.data + slot / a.width * a.stride + slot % a.width + j * a.ld * a.width, a.width};
 }
 
-/* ---- arithmetic that no compiler may join ---- */
-
-__device__ inline float times(float a, float b) {
-    return __fmul_rn(a, b);
-}
-__device__ inline double times(double a, double b) {
-    return __dmul_rn(a, b);
-}
-__device__ inline float plus(float a, float b) {
-    return __fadd_rn(a, b);
-}
-__device__ inline double plus(double a, double b) {
-    return __dadd_rn(a, b);
-}
-__device__ inline float fused(float a, float b, float c) {
-    return __fmaf_rn(a, b, c);
-}
-__device__ inline double fused(double a, double b, double c) {
-    return __fma_rn(a, b, c);
-}
+/* ---- sums in twice the precision ---- */
 
 /** sum + low += a b. By each thread for itself; no barrier. */
 template <class R> __device__ inline void add_product(R a, R b, R &sum, R &low) {
-    const R p = times(a, b), e = fused(a, b, -p);
-    const R s = plus(sum, p), u = plus(s, -sum);
-    low = plus(low, plus(plus(sum, -plus(s, -u)), plus(p, -u)));
-    low = plus(low, e);
+    const R p = mul_rn(a, b), e = fma_rn(a, b, -p);
+    const R s = add_rn(sum, p), u = add_rn(s, -sum);
+    low = add_rn(low, add_rn(add_rn(sum, -add_rn(s, -u)), add_rn(p, -u)));
+    low = add_rn(low, e);
     sum = s;
 }
 /** The sum of what four lanes have, to each of them. By all lanes of a warp; shuffles. */
 template <class R> __device__ inline void join_sums(R &sum, R &low) {
     for (int o = 1; o < 4; o *= 2) {
         const R other = shfl_xor(sum, o), rest = shfl_xor(low, o);
-        const R s = plus(sum, other), u = plus(s, -sum);
-        low = plus(plus(low, rest), plus(plus(sum, -plus(s, -u)), plus(other, -u)));
+        const R s = add_rn(sum, other), u = add_rn(s, -sum);
+        low = add_rn(add_rn(low, rest), add_rn(add_rn(sum, -add_rn(s, -u)), add_rn(other, -u)));
         sum = s;
     }
 }
