@@ -31,6 +31,58 @@ static inline mpk_batch_array x_of(const cases *c) {
     return strided(c->x, (int64_t)c->n * c->nrhs, c->n);
 }
 
+/* M = B diag(1, -1, ..) B^T of integers, of that rank at most. m [out] n x n */
+static inline void integers(int n, int rank, int *m) {
+    int *part = malloc((size_t)(n * n) * sizeof *part);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < rank; k++) part[i * n + k] = (int)floor(2.5 * uniform() + 0.5);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            m[i * n + j] = 0;
+            for (int k = 0; k < rank; k++)
+                m[i * n + j] += (k & 1 ? -1 : 1) * part[i * n + k] * part[j * n + k];
+        }
+    free(part);
+}
+
+/* Systems with the values of count such matrices, one after the other, and b = M (1, 2, ..); their
+ * template is of the values of number `model`, changed on the diagonal. */
+static inline cases cases_of_integers(int n, mpk_scalar scalar, int64_t count, const int *m,
+                                      int model) {
+    cases c = {.scalar = scalar,
+               .symmetry = scalar == MPK_Z ? MPK_HERMITIAN : MPK_SYMMETRIC,
+               .n = n,
+               .nrhs = 1,
+               .count = count};
+    const int *of = m + model * n * n;
+    dense a = dense_new(n, scalar, c.symmetry);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++) dense_set(&a, i, j, of[i * n + j] ? of[i * n + j] : 0x1p-60);
+    for (int i = 0; i < n; i++) dense_set(&a, i, i, of[i * n + i] + (uniform() < 0 ? -2 : 2));
+    mpk_problem_view v;
+    assert_int_equal(mpk_context_create(NULL, &c.ctx), MPK_OK);
+    mpk_options_init(&c.o);
+    c.o.method = MPK_METHOD_LDLT, c.o.threads = 1;
+    c.size = mpk_scalar_size(scalar);
+    c.problem = dense_problem(c.ctx, &a, 0);
+    assert_false(mpk_failed(mpk_analyse(c.ctx, c.problem, &c.o, &c.an)));
+    mpk_problem_view_get(c.problem, &v);
+    c.nnz = v.nnz;
+    c.ax = malloc((size_t)(count * c.nnz) * c.size);
+    c.b = calloc((size_t)(count * n), c.size), c.x = calloc((size_t)(count * n), c.size);
+    for (int64_t k = 0; k < count; k++)
+        for (int j = 0; j < n; j++) {
+            const int *row = m + (k * n + j) * n;
+            for (int64_t e = v.ap[j]; e < v.ap[j + 1]; e++)
+                scalar_store(scalar, c.ax, k * c.nnz + e, row[v.ai[e]]);
+            int sum = 0;
+            for (int i = 0; i < n; i++) sum += row[i] * (i + 1);
+            scalar_store(scalar, c.b, k * n + j, sum);
+        }
+    free(a.a);
+    return c;
+}
+
 static inline void change_values(cases *c, double spread) {
     mpk_problem_view v;
     mpk_problem_view_get(c->problem, &v);

@@ -80,41 +80,11 @@ static void test_singular(void **unused) {
     for (int p = 0; p < 4 * PATTERNS; p++) {
         const int n = 3 + p % (MOST - 2), rank = n - 1 - (p % 3 == 0 && n > 3);
         const mpk_scalar scalar = scalars[p % 4];
-        int part[MOST][MOST], m[MOST][MOST];
-        for (int i = 0; i < n; i++)
-            for (int k = 0; k < rank; k++) part[i][k] = (int)floor(2.5 * uniform() + 0.5);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) {
-                m[i][j] = 0;
-                for (int k = 0; k < rank; k++)
-                    m[i][j] += (k & 1 ? -1 : 1) * part[i][k] * part[j][k];
-            }
-        dense a = dense_new(n, scalar, scalar == MPK_Z ? MPK_HERMITIAN : MPK_SYMMETRIC);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j <= i; j++) dense_set(&a, i, j, m[i][j] ? m[i][j] : 0x1p-60);
-        for (int i = 0; i < n; i++) dense_set(&a, i, i, m[i][i] + (uniform() < 0 ? -2 : 2));
-        cases c = {.scalar = scalar, .symmetry = a.symmetry, .n = n, .nrhs = 1, .count = 1};
-        mpk_problem_view v;
+        int m[MOST * MOST];
+        integers(n, rank, m);
+        cases c = cases_of_integers(n, scalar, 1, m, 0);
         mpk_systems *s = NULL;
         mpk_factor *fac = NULL;
-        assert_int_equal(mpk_context_create(NULL, &c.ctx), MPK_OK);
-        mpk_options_init(&c.o);
-        c.o.method = MPK_METHOD_LDLT, c.o.threads = 1;
-        c.size = mpk_scalar_size(scalar);
-        c.problem = dense_problem(c.ctx, &a, 0);
-        assert_false(mpk_failed(mpk_analyse(c.ctx, c.problem, &c.o, &c.an)));
-        mpk_problem_view_get(c.problem, &v);
-        c.nnz = v.nnz;
-        c.ax = malloc((size_t)c.nnz * c.size), c.b = calloc((size_t)n, c.size);
-        c.x = calloc((size_t)n, c.size);
-        for (int j = 0; j < n; j++)
-            for (int64_t k = v.ap[j]; k < v.ap[j + 1]; k++)
-                scalar_store(scalar, c.ax, k, m[v.ai[k]][j]);
-        for (int i = 0; i < n; i++) { /* b = M (1, 2, ..) */
-            int sum = 0;
-            for (int j = 0; j < n; j++) sum += m[i][j] * (j + 1);
-            scalar_store(scalar, c.b, i, sum);
-        }
         if (mpk_systems_create(c.ctx, c.an, &c.o, NULL, 1, &s) == MPK_OK) {
             mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
             int32_t status = 0, tier = 0;
@@ -133,7 +103,6 @@ static void test_singular(void **unused) {
         mpk_factor_destroy(&fac);
         mpk_systems_destroy(&s);
         cases_free(&c);
-        free(a.a);
     }
     assert_true(seen == 4 * PATTERNS && told > 2 * PATTERNS);
 }

@@ -5,18 +5,6 @@
 
 enum { PATTERNS = 160, MOST = 14, COUNT = 6 };
 
-/* An integer matrix B diag(1, -1, ..) B^T of that rank. */
-static void integers(int n, int rank, int m[MOST][MOST]) {
-    int part[MOST][MOST];
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < rank; k++) part[i][k] = (int)floor(2.5 * uniform() + 0.5);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            m[i][j] = 0;
-            for (int k = 0; k < rank; k++) m[i][j] += (k & 1 ? -1 : 1) * part[i][k] * part[j][k];
-        }
-}
-
 static void test_singular(void **unused) {
     static const mpk_scalar scalars[] = {MPK_D, MPK_S, MPK_Z, MPK_C};
     int seen = 0, singular = 0, certain = 0, missed = 0;
@@ -24,37 +12,11 @@ static void test_singular(void **unused) {
     for (int p = 0; p < PATTERNS; p++) {
         const int n = 3 + p % (MOST - 2);
         const mpk_scalar scalar = scalars[p % 4];
-        int m[COUNT][MOST][MOST];
-        cases c = {.scalar = scalar,
-                   .symmetry = scalar == MPK_Z ? MPK_HERMITIAN : MPK_SYMMETRIC,
-                   .n = n,
-                   .nrhs = 1,
-                   .count = COUNT};
-        dense a = dense_new(n, scalar, c.symmetry);
-        for (int k = 0; k < COUNT; k++) integers(n, k % 2 ? n : n - 1 - (p % 3 == 0), m[k]);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j <= i; j++) dense_set(&a, i, j, m[1][i][j] ? m[1][i][j] : 0x1p-60);
-        for (int i = 0; i < n; i++) dense_set(&a, i, i, m[1][i][i] + (uniform() < 0 ? -2 : 2));
-        mpk_problem_view v;
-        mpk_systems *s = NULL;
-        assert_int_equal(mpk_context_create(NULL, &c.ctx), MPK_OK);
-        mpk_options_init(&c.o);
-        c.o.method = MPK_METHOD_LDLT, c.o.threads = 1;
-        c.size = mpk_scalar_size(scalar);
-        c.problem = dense_problem(c.ctx, &a, 0);
-        assert_false(mpk_failed(mpk_analyse(c.ctx, c.problem, &c.o, &c.an)));
-        mpk_problem_view_get(c.problem, &v);
-        c.nnz = v.nnz;
-        c.ax = malloc((size_t)(COUNT * c.nnz) * c.size), c.b = calloc((size_t)(COUNT * n), c.size);
-        c.x = calloc((size_t)(COUNT * n), c.size);
+        int m[COUNT * MOST * MOST];
         for (int k = 0; k < COUNT; k++)
-            for (int j = 0; j < n; j++) {
-                for (int64_t e = v.ap[j]; e < v.ap[j + 1]; e++)
-                    scalar_store(scalar, c.ax, k * c.nnz + e, m[k][v.ai[e]][j]);
-                int sum = 0;
-                for (int i = 0; i < n; i++) sum += m[k][j][i] * (i + 1);
-                scalar_store(scalar, c.b, k * n + j, sum);
-            }
+            integers(n, k % 2 ? n : n - 1 - (p % 3 == 0), m + k * n * n);
+        cases c = cases_of_integers(n, scalar, COUNT, m, 1);
+        mpk_systems *s = NULL;
         c.o.device = MPK_ON_CUDA;
         const mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
         int32_t status[COUNT], certified[COUNT];
@@ -85,7 +47,6 @@ static void test_singular(void **unused) {
             mpk_factor_destroy(&fac);
         }
         cases_free(&c);
-        free(a.a);
     }
     assert_true(seen == PATTERNS * COUNT && singular > seen / 3 && certain > seen / 4);
     assert_true(missed <= seen / 400); /* 3 of 24 000 were; the processor: 6 */
