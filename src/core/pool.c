@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "pool.h"
 
+#include "flow.h"
 #include "lock.h"
 #include "relax.h"
 
@@ -30,9 +31,10 @@ typedef struct loop {
     void *arg;
     int64_t count;
     _Atomic int64_t next, done;
-    int helpers; /* under the lock: workers that hold a pointer to this loop */
+    const mpki_flow *flow; /* work that comes up part after part; NULL: items */
+    int helpers;           /* under the lock: workers that hold a pointer to this loop */
     int owner;
-    bool owner_waits; /* for the last of them */
+    bool owner_waits; /* for the last of them, or for another part */
     struct loop *link;
 } loop;
 
@@ -170,27 +172,41 @@ static void run_items(mpki_pool *pool, loop *l, int worker) {
     if (finished) atomic_fetch_add_explicit(&l->done, finished, memory_order_acq_rel);
 }
 
+static int64_t left_of(const loop *l) {
+    return l->flow ? atomic_load(&l->flow->ready) : l->count - atomic_load(&l->next);
+}
+
 static loop *loop_with_work(mpki_pool *pool) {
     for (loop *l = pool->loops; l; l = l->link)
-        if (atomic_load(&l->next) < l->count) return l;
+        if (left_of(l) > 0) return l;
     return NULL;
 }
 
 static int64_t work_left(const mpki_pool *pool) {
     int64_t left = pool->queued;
     for (const loop *l = pool->loops; l; l = l->link) {
-        const int64_t next = atomic_load(&l->next);
-        if (next < l->count) left += l->count - next;
+        const int64_t of = left_of(l);
+        if (of > 0) left += of;
     }
     return left;
+}
+
+static bool call_owner(mpki_pool *pool, loop *l) {
+    if (!l->owner_waits) return false;
+    l->owner_waits = false;
+    call(pool, &pool->member[l->owner]);
+    return true;
 }
 
 static void help(mpki_pool *pool, int worker, loop *l) {
     l->helpers++;
     mpki_lock_give(&pool->lock);
-    run_items(pool, l, worker);
+    if (l->flow)
+        l->fn(pool, worker, l->arg, 0);
+    else
+        run_items(pool, l, worker);
     mpki_lock_take(&pool->lock);
-    if (--l->helpers == 0 && l->owner_waits) call(pool, &pool->member[l->owner]);
+    if (--l->helpers == 0) call_owner(pool, l);
 }
 
 /* The caller (worker 0) leaves when nothing is queued or running; a helper when the pool ends. */
@@ -342,31 +358,78 @@ void mpki_pool_run(mpki_pool *pool) {
     work(pool, 0);
 }
 
+/* The three steps of a loop: the lock is held after the first and the second, before the second and
+ * the third. */
+static void begin_loop(mpki_pool *pool, loop *l) {
+    mpki_lock_take(&pool->lock);
+    l->link = pool->loops;
+    pool->loops = l;
+    pool->counts.loops++;
+    call_some(pool, left_of(l) - 1);
+}
+
+static void wait_for_helpers(mpki_pool *pool, loop *l) {
+    const double begin = mpki_now_s();
+    member *owner = &pool->member[l->owner];
+    l->owner_waits = true;
+    wait_for_call(pool, owner);
+    pool->busy_s -= mpki_now_s() - begin;
+    pool->waking -= owner->waking;
+    owner->waking = false;
+}
+
+static void end_loop(mpki_pool *pool, loop *l) {
+    loop **at = &pool->loops;
+    while (*at != l) at = &(*at)->link;
+    *at = l->link; /* no helper can join any more; wait for those at work */
+    if (l->helpers > 0) wait_for_helpers(pool, l);
+    mpki_lock_give(&pool->lock);
+}
+
+static bool serial(const mpki_pool *pool) {
+    return !pool || pool->team == 1 || mpki_pool_is_lost(pool);
+}
+
 void mpki_pool_for(mpki_pool *pool, int worker, int64_t count, mpki_task_fn fn, void *arg) {
-    if (!pool || pool->team == 1 || count <= 1 || mpki_pool_is_lost(pool)) {
+    if (count <= 1 || serial(pool)) {
         for (int64_t k = 0; k < count; k++) fn(pool, worker, arg, k);
         return;
     }
     loop l = {.fn = fn, .arg = arg, .count = count, .owner = worker};
-    mpki_lock_take(&pool->lock);
-    l.link = pool->loops;
-    pool->loops = &l;
-    pool->counts.loops++;
-    call_some(pool, count - 1);
+    begin_loop(pool, &l);
     mpki_lock_give(&pool->lock);
     run_items(pool, &l, worker);
     mpki_lock_take(&pool->lock);
-    loop **at = &pool->loops;
-    while (*at != &l) at = &(*at)->link;
-    *at = l.link; /* no helper can join any more; wait for those at work */
-    if (l.helpers > 0) {
-        const double begin = mpki_now_s();
-        l.owner_waits = true;
-        wait_for_call(pool, &pool->member[worker]);
-        pool->busy_s -= mpki_now_s() - begin;
-        pool->waking -= pool->member[worker].waking;
-        pool->member[worker].waking = false;
+    end_loop(pool, &l);
+}
+
+void mpki_pool_flow(mpki_pool *pool, int worker, mpki_flow *flow, mpki_task_fn fn, void *arg) {
+    if (serial(pool)) {
+        fn(pool, worker, arg, 0);
+        return;
     }
+    loop l = {.fn = fn, .arg = arg, .flow = flow, .owner = worker};
+    begin_loop(pool, &l);
+    for (;;) {
+        if (left_of(&l) > 0) {
+            mpki_lock_give(&pool->lock);
+            fn(pool, worker, arg, 0);
+            mpki_lock_take(&pool->lock);
+        } else if (l.helpers > 0) {
+            wait_for_helpers(pool, &l);
+        } else {
+            break;
+        }
+    }
+    end_loop(pool, &l);
+}
+
+void mpki_pool_more(mpki_pool *pool, const mpki_flow *flow, int64_t parts) {
+    if (parts <= 0 || serial(pool)) return;
+    mpki_lock_take(&pool->lock);
+    for (loop *l = pool->loops; l; l = l->link)
+        if (l->flow == flow && call_owner(pool, l)) parts--;
+    call_some(pool, parts);
     mpki_lock_give(&pool->lock);
 }
 

@@ -2,7 +2,8 @@
 /* Tasks that push tasks, loops inside tasks, one pool for many runs. */
 #include "support.h"
 
-#include "core/pool.h"
+#include "core/flow.h"
+#include "core/lock.h"
 
 typedef struct count {
     _Atomic int64_t tasks, items;
@@ -81,6 +82,95 @@ static void test_near(void **unused) {
     near c = {.count = NEAR};
     mpki_pool_for_near(NULL, 0, c.count, near_item, &c);
     assert_int_equal(c.done, NEAR);
+    mpk_context_destroy(&ctx);
+}
+
+/* Parts that come up as others are done: each of WIDE chains, and all wait for one part after every
+ * LONG-th of theirs, which one worker does. */
+enum { WIDE = 7, LONG = 5, ROUNDS = 40 };
+typedef struct growing {
+    mpki_flow flow;
+    mpki_lock lock;
+    int round, at[WIDE], open[WIDE], done; /* of this round */
+    bool gate;
+    _Atomic int64_t parts;
+    _Atomic int inside; /* the gate */
+} growing;
+
+static void open_all(growing *g) {
+    for (int k = 0; k < WIDE; k++) g->at[k] = 0, g->open[k] = 1;
+    g->done = 0;
+    atomic_fetch_add(&g->flow.ready, WIDE);
+}
+
+static void take_parts(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    growing *g = arg;
+    int64_t more = 0;
+    (void)item;
+    assert_true(worker < mpki_pool_threads(pool));
+    mpki_lock_take(&g->lock);
+    for (;;) {
+        int k = 0;
+        while (k < WIDE && !g->open[k]) k++;
+        const bool gate = g->gate;
+        if (!gate && k == WIDE) break;
+        if (gate)
+            g->gate = false;
+        else
+            g->open[k] = 0;
+        atomic_fetch_sub(&g->flow.ready, 1);
+        mpki_lock_give(&g->lock);
+        mpki_pool_more(pool, &g->flow, more);
+        if (gate) assert_int_equal(atomic_fetch_add(&g->inside, 1), 0);
+        for (const double end = mpki_now_s() + 5e-6; mpki_now_s() < end;) {}
+        if (gate) atomic_fetch_sub(&g->inside, 1);
+        atomic_fetch_add(&g->parts, 1);
+        mpki_lock_take(&g->lock);
+        more = 0;
+        if (gate) {
+            if (++g->round < ROUNDS) open_all(g), more = WIDE - 1;
+        } else if (++g->at[k] < LONG) {
+            g->open[k] = 1;
+            atomic_fetch_add(&g->flow.ready, 1);
+        } else if (++g->done == WIDE) {
+            g->gate = true;
+            atomic_fetch_add(&g->flow.ready, 1);
+        }
+    }
+    mpki_lock_give(&g->lock);
+}
+
+static void grow(mpki_pool *pool, int worker, void *arg, int64_t count) {
+    (void)arg;
+    for (; count > 0; count--) {
+        growing g = {0};
+        assert_true(mpki_lock_init(&g.lock));
+        open_all(&g);
+        mpki_pool_flow(pool, worker, &g.flow, take_parts, &g);
+        assert_int_equal(g.parts, ROUNDS * (WIDE * LONG + 1));
+        assert_int_equal(g.flow.ready, 0);
+        mpki_lock_end(&g.lock);
+    }
+}
+
+/* Outside a run, in tasks, several at once; and beside loops. */
+static void test_flow(void **unused) {
+    (void)unused;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 100);
+    grow(NULL, 0, NULL, 1);
+    for (int threads = 1; threads <= 9; threads += threads == 4 ? 5 : 1)
+        for (int run = 0; run < 3; run++) {
+            count c = {.depth = 4};
+            mpki_pool *pool = mpki_context_pool(ctx, threads, 256);
+            assert_non_null(pool);
+            grow(pool, 0, NULL, 1);
+            for (int k = 0; k < 4; k++) mpki_pool_push(pool, k, grow, NULL, 2);
+            mpki_pool_push(pool, 2, branch, &c, 0);
+            mpki_pool_run(pool);
+            assert_int_equal(c.tasks, 31);
+        }
     mpk_context_destroy(&ctx);
 }
 
@@ -227,9 +317,9 @@ static void test_wake_time(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_of_tasks), cmocka_unit_test(test_near),
-        cmocka_unit_test(test_priority),      cmocka_unit_test(test_without_pool),
-        cmocka_unit_test(test_cores),         cmocka_unit_test(test_team),
-        cmocka_unit_test(test_wakes),         cmocka_unit_test(test_wake_time),
-        cmocka_unit_test(test_allocation)};
+        cmocka_unit_test(test_flow),          cmocka_unit_test(test_priority),
+        cmocka_unit_test(test_without_pool),  cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_team),          cmocka_unit_test(test_wakes),
+        cmocka_unit_test(test_wake_time),     cmocka_unit_test(test_allocation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
