@@ -34,6 +34,7 @@ typedef struct FN(front) {
     int flat;    /* columns ld0 apart instead of panels: cpu/dense/ */
     T *right;    /* flat: (128 + 16) w entries, 64-byte aligned, for packed operands; or NULL */
     struct FN(low_rank) * low; /* low_rank.h: blocks of finished panels, compressed; or NULL */
+    struct FN(tiles) * tiles;  /* tiles.h: its leading panels by tasks; or NULL */
     bool last; /* all columns must be eliminated here, as those of a root, though rows are below:
                     by complete pivoting among the fully summed ones where the test fails */
 } FN(front);
@@ -87,7 +88,7 @@ void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_wor
                       mpki_pool *pool, int worker, bool again, mpki_pivots *pivots);
 
 /** c := -L21 D L21^T for the rows w .. nrows-1: a trapezoid of nrows - w rows and columns. Where
- *  rules->cancelled says so c is left unfinished.
+ *  rules->cancelled says so c is left unfinished. What tiles have done of it is not done again.
  *  works [in] one for each worker of the pool */
 void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
                       T *c, mpki_pool *pool, int worker);

@@ -9,6 +9,7 @@
  * inside, the rows below follow, and the leading columns whose entries stay within 1/u are
  * accepted. */
 #include "low_rank.h"
+#include "tiles.h"
 
 #include <float.h>
 #include <string.h>
@@ -85,6 +86,12 @@ static int32_t factor_block(FN(front) * f, const FN(front_rules) * rules, FN(fro
     memcpy(f->d + 2 * p, g.d, 2 * (size_t)b * sizeof(T));
     memcpy(f->dinv + 2 * p, g.dinv, 2 * (size_t)b * sizeof(T));
     return g.nelim;
+}
+
+static int32_t diagonal_block(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                              int64_t p, int32_t b, int32_t *perm) {
+    return b <= MPKI_TILE ? factor_tile(f, rules, p, b, perm)
+                          : factor_block(f, rules, work, p, b, perm);
 }
 
 /* Rows p .. p+b-1 of the columns before p, and the names, brought into the order that the block
@@ -192,17 +199,12 @@ typedef struct ahead {
     FN(rank) packed; /* flat: the pull, its right operand packed */
 } ahead;
 
-static int32_t diagonal_block(const ahead *s, FN(front_work) * work) {
-    return s->b <= MPKI_TILE ? factor_tile(s->f, s->rules, s->p, s->b, s->perm)
-                             : factor_block(s->f, s->rules, work, s->p, s->b, s->perm);
-}
-
 static void ahead_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     ahead *s = arg;
     FN(front) *f = s->f;
     (void)pool;
     if (item == 0) {
-        s->np = diagonal_block(s, &s->works[worker]);
+        s->np = diagonal_block(f, s->rules, &s->works[worker], s->p, s->b, s->perm);
         return;
     }
     if (f->right) {
@@ -245,6 +247,22 @@ static void factor_ahead(ahead *s, mpki_pool *pool, int worker) {
     mpki_pool_for(pool, pool ? worker : 0, items, ahead_item, s);
 }
 
+/* The rows below the block at p, of whose columns np were eliminated. Returns how many pass. */
+static int32_t solve_below(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                           mpki_pool *pool, int worker, int64_t p, int32_t b, int32_t np) {
+    const int64_t rows = f->nrows - p - b;
+    if (rows == 0) return np;
+    if (np > 0) rules->k->pack(b, np, at(f, p, p), ld(f, p), NULL, rules->hermitian, work->packed2);
+    below s = {f, rules, p, b, np, work->perm, work->packed2, FN(rank_item_rows)(rows, pool), np};
+    const int64_t items = (rows + s.step - 1) / s.step;
+    /* the free rows begin a register tile of their own, which items must not shift */
+    if (!pool || items < 2 || f->free > 0)
+        below_rows(&s, p + b, f->nrows);
+    else
+        mpki_pool_for(pool, worker, items, below_item, &s);
+    return s.good;
+}
+
 static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int32_t tile, int64_t *rejected) {
     const int64_t w = f->w;
@@ -252,40 +270,41 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
     const int32_t widest = tile;
     int64_t p = base, end = w;
     int32_t *perm = work->perm;
-    int clean = 0;                     /* blocks without a rejection since the last that had one */
+    int clean = 0;      /* blocks without a rejection since the last that had one */
+    bool tried = false; /* the next block is, by its tiles */
+    if (f->tiles && !f->tiles->f) {
+        p = base = FN(tiles_run)(f, rules, work, diagonal_block, pool, worker);
+        tried = f->tiles->failed;
+    }
     int64_t seen = base, ready = base; /* those before `seen` reached those before `ready` */
     while (p < end &&
            !FN(front_stopped)(rules, (double)f->nrows * (double)(p - base + tile) * tile)) {
         const int32_t b = width(p, end, tile);
-        const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
-        pull(f, rules, work, pool, worker, p, split, end, seen, p);
-        pull(f, rules, work, pool, worker, split, p + b, end, base, p);
-        const bool look_ahead = tile > MPKI_TILE && tile == widest && !f->low;
-        const int32_t b2 = look_ahead && p + b < end && p > base ? width(p + b, end, tile) : 0;
+        int32_t b2 = 0, np, good;
+        if (tried) {
+            np = f->tiles->np, good = f->tiles->good;
+            tried = false;
+        } else {
+            const int64_t split = ready < p ? p : ready < p + b ? ready : p + b;
+            pull(f, rules, work, pool, worker, p, split, end, seen, p);
+            pull(f, rules, work, pool, worker, split, p + b, end, base, p);
+            const bool look_ahead = tile > MPKI_TILE && tile == widest && !f->low;
+            if (look_ahead && p + b < end && p > base) b2 = width(p + b, end, tile);
 
-        for (int32_t j = 0; j < b; j++)
-            memcpy(work->backup + j + (int64_t)j * b, at(f, p + j, p + j),
-                   (size_t)(b - j) * sizeof(T));
-        ahead s0 = {f,    rules, work - (pool ? worker : 0), p, p + b, end, base, 0, 0, b, b2, 0,
-                    perm, {0}};
-        factor_ahead(&s0, pool, worker);
-        const int32_t np = s0.np;
-        seen = p, ready = p + b + b2;
-        permute_rows(f, p, b, perm, pool, worker);
-
-        int32_t ne = np;
+            for (int32_t j = 0; j < b; j++)
+                memcpy(work->backup + j + (int64_t)j * b, at(f, p + j, p + j),
+                       (size_t)(b - j) * sizeof(T));
+            ahead s0 = {
+                f,    rules, work - (pool ? worker : 0), p, p + b, end, base, 0, 0, b, b2, 0,
+                perm, {0}};
+            factor_ahead(&s0, pool, worker);
+            np = s0.np;
+            seen = p, ready = p + b + b2;
+            permute_rows(f, p, b, perm, pool, worker);
+            good = solve_below(f, rules, work, pool, worker, p, b, np);
+        }
+        int32_t ne = good;
         if (f->nrows > p + b) {
-            if (np > 0)
-                rules->k->pack(b, np, at(f, p, p), ld(f, p), NULL, rules->hermitian, work->packed2);
-            const int64_t rows = f->nrows - p - b;
-            below s = {f, rules, p, b, np, perm, work->packed2, FN(rank_item_rows)(rows, pool), np};
-            const int64_t items = (rows + s.step - 1) / s.step;
-            /* the free rows begin a register tile of their own, which items must not shift */
-            if (!pool || items < 2 || f->free > 0)
-                below_rows(&s, p + b, f->nrows);
-            else
-                mpki_pool_for(pool, worker, items, below_item, &s);
-            ne = s.good;
             if (ne > 0 && is_pair(f, p + ne - 1)) ne--;
             if (ne < np) {
                 FN(rank_back) t = {f, rules, work - (pool ? worker : 0), p, b, ne, np};

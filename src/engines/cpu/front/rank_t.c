@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Updates of a front by its pivots (rank.h). */
 #include "low_rank.h"
+#include "tiles.h"
 
 #include <string.h>
 
@@ -136,6 +137,7 @@ typedef struct whole {
     FN(front_work) * works;
     T *c;
     int64_t m, step; /* rows of c, and of an item */
+    int64_t k0;      /* pivots that it has already */
 } whole;
 
 static FN(rank) panel_at(const whole *u, int64_t j) {
@@ -146,12 +148,12 @@ static FN(rank) panel_at(const whole *u, int64_t j) {
                       u->f->w + j,
                       u->f->nrows,
                       u->f->w + j,
-                      0,
+                      u->k0,
                       u->f->nelim,
                       (int32_t)(left < MPKI_PANEL ? left : MPKI_PANEL),
                       u->c + mpki_panel_offset(ldm, j / MPKI_PANEL),
                       ldm - j,
-                      1,
+                      u->k0 == 0,
                       0};
 }
 
@@ -171,12 +173,13 @@ static void whole_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 
 void FN(front_update)(const FN(front) * f, const FN(front_rules) * rules, FN(front_work) * works,
                       T *c, mpki_pool *pool, int worker) {
-    whole u = {f, rules, works, c, f->nrows - f->w, 0};
+    whole u = {f, rules, works, c, f->nrows - f->w, 0, f->tiles ? f->tiles->updated : 0};
     int64_t rows = 0, items = 0;
     if (f->nelim == 0) {
         memset(c, 0, (size_t)mpki_trapezoid(u.m, u.m) * sizeof(T));
         return;
     }
+    if (f->nelim == u.k0) return;
     for (int64_t j = 0; j < u.m; j += MPKI_PANEL) rows += u.m - j;
     u.step = pool ? item_rows(rows, 4 * (int64_t)mpki_pool_threads(pool)) : u.m;
     for (int64_t j = 0; j < u.m; j += MPKI_PANEL) items += strips_of(&u, j);

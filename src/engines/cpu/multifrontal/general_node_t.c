@@ -153,17 +153,14 @@ static void gather_rest(const walk *z, int32_t s, int32_t own, int32_t delayed, 
 
 /* ---- elimination ----------------------------------------------------------------------------- */
 
-static mpk_status eliminate(walk *z, int32_t s, mpki_pool *pool, int worker, mpki_pivots *pivots) {
+static mpk_status eliminate(walk *z, int32_t s, T *c, mpki_pool *pool, int worker,
+                            mpki_pivots *pivots) {
     mpki_node *node = &z->f->node[s];
     FN(square) f = square_of(node);
     const mpk_status status = FN(square_factor)(&f, &z->rules, z->works, pool, worker, pivots);
     node->nelim = f.nelim;
+    if (!mpk_failed(status) && c) FN(square_update)(&f, &z->rules, z->works, c, pool, worker);
     return status;
-}
-
-static void update(walk *z, int32_t s, T *c, mpki_pool *pool, int worker) {
-    const FN(square) f = square_of(&z->f->node[s]);
-    FN(square_update)(&f, &z->rules, z->works, c, pool, worker);
 }
 
 static int64_t entries(int64_t e, int64_t rows) {
@@ -174,7 +171,6 @@ const FN(node_kind) FN(general_node) = {.contribution = mpki_square_contribution
                                         .storage = storage,
                                         .assemble = assemble,
                                         .eliminate = eliminate,
-                                        .update = update,
                                         .gather = gather_rest,
                                         .flops = mpki_square_flops,
                                         .entries = entries};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A node of a symmetric matrix: its front is gathered from entries of A and its children's
  * contributions, all of them lower triangles, and factored by tiles. */
+#include "engines/cpu/front/tiles.h"
 #include "front_of_t.h"
 #include "pair_t.h"
 #include "trapezoid_t.h"
@@ -235,20 +236,25 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
     gather_children(&g, pool, worker);
 }
 
-static mpk_status eliminate(walk *z, int32_t s, mpki_pool *pool, int worker, mpki_pivots *pivots) {
+static mpk_status eliminate(walk *z, int32_t s, T *c, mpki_pool *pool, int worker,
+                            mpki_pivots *pivots) {
     mpki_node *node = &z->f->node[s];
+    mpk_context *ctx = z->f->ctx;
     FN(front) f = front_of(node);
     f.last = mpki_is_outer(z->tree, s);
     f.free = outer_rows(z->tree, s);
+    const int workers = mpki_pool_threads(pool);
+    const int64_t bytes = f.low || f.free > 0 ? 0 : FN(tiles_bytes)(f.nrows, f.w, workers);
+    char *tiles = bytes > 0 ? MPKI_NEW(ctx, "factorize", bytes, char) : NULL;
+    if (bytes > 0 && !tiles) return MPK_ERR_MEMORY;
+    if (tiles) f.tiles = FN(tiles_set)(tiles, f.nrows, f.w, workers, c);
     const mpk_status status =
         FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, pivots);
     node->nelim = f.nelim;
+    if (!mpk_failed(status) && c) FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
+    FN(tiles_end)(f.tiles);
+    mpki_release(ctx, tiles);
     return status;
-}
-
-static void update(walk *z, int32_t s, T *c, mpki_pool *pool, int worker) {
-    const FN(front) f = front_of(&z->f->node[s]);
-    FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
 }
 
 static void gather_rest(const walk *z, int32_t s, int32_t own, int32_t delayed, T *c, int64_t m,
@@ -277,7 +283,6 @@ const FN(node_kind) FN(symmetric_node) = {.contribution = contribution,
                                           .storage = storage,
                                           .assemble = assemble,
                                           .eliminate = eliminate,
-                                          .update = update,
                                           .gather = gather_rest,
                                           .flops = mpki_front_flops,
                                           .entries = entries};

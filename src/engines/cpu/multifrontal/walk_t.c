@@ -95,8 +95,13 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     z->kind->assemble(z, s, own, delayed, pool, worker);
     release_assembled(z, worker, s, own);
 
+    T *c = NULL;
+    if (m > 0 && !FN(is_small_leaf)(z, s)) {
+        c = z->contribution[s] = new_contribution(z, worker, s);
+        if (!c) return MPK_ERR_MEMORY;
+    }
     const int64_t rejected_before = tally->pivots.rejected;
-    status = z->kind->eliminate(z, s, pool, worker, &tally->pivots);
+    status = z->kind->eliminate(z, s, c, pool, worker, &tally->pivots);
     tally->delayed += node->w - node->nelim;
     const int64_t rejected = tally->pivots.rejected - rejected_before;
     if (rejected && atomic_fetch_add(&z->rejected, rejected) + rejected > z->stop_rejected)
@@ -109,13 +114,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (!node->low) tally->low_nnz += entries, tally->low_flops += flops;
     if (node->nrows > tally->max_front) tally->max_front = (int32_t)node->nrows;
 
-    if (m > 0 && !FN(is_small_leaf)(z, s)) {
-        T *c = new_contribution(z, worker, s);
-        if (!c) return MPK_ERR_MEMORY;
-        z->contribution[s] = c;
-        z->kind->update(z, s, c, pool, worker);
-        z->kind->gather(z, s, own, delayed, c, m, pool, worker);
-    }
+    if (c) z->kind->gather(z, s, own, delayed, c, m, pool, worker);
     if (node->low) status = FN(low_leave)(z, node, tally, pool, worker);
     if (mpk_failed(status)) return status;
     release_children(z, worker, s);

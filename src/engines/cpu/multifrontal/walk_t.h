@@ -55,10 +55,10 @@ typedef struct FN(node_kind) {
      *  fully summed part. */
     void (*assemble)(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
                      int worker);
-    /** Eliminate; node->nelim [out]. As front_factor(). */
-    mpk_status (*eliminate)(walk *z, int32_t s, mpki_pool *pool, int worker, mpki_pivots *pivots);
-    /** c := what the pivots leave of the rows below. */
-    void (*update)(walk *z, int32_t s, T *c, mpki_pool *pool, int worker);
+    /** Eliminate; node->nelim [out]. c := what the pivots leave of the rows below, unless c is NULL.
+     *  As front_factor(). */
+    mpk_status (*eliminate)(walk *z, int32_t s, T *c, mpki_pool *pool, int worker,
+                            mpki_pivots *pivots);
     /** c += the rest of the children's contributions. m: rows of c */
     void (*gather)(const walk *z, int32_t s, int32_t own, int32_t delayed, T *c, int64_t m,
                    mpki_pool *pool, int worker);

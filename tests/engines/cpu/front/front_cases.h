@@ -14,7 +14,7 @@
 
 #include "engines/cpu/isa/cpu.h"
 #include "core/random.h"
-#include "engines/cpu/front/front.h"
+#include "engines/cpu/front/tiles.h"
 
 static uint64_t state;
 static double uniform(void) { /* (-1, 1) */
@@ -183,6 +183,134 @@ static void test_threads(void **unused) {
     all_families(2, sizes, sizeof sizes / sizeof *sizes);
 }
 
+/* ---- tiles: the bits of one worker that knows none ------------------------------------------- */
+
+/* A front, its contribution, and what it is made in. */
+typedef struct made {
+    FN(front) f;
+    T *c;
+    mpki_pivots pivots;
+    bool failed;      /* tiles have met a panel that does not pass, */
+    int32_t accepted; /* after so many that do */
+} made;
+
+static void *zeros(int64_t bytes) {
+    void *p = aligned_alloc(64, (size_t)(bytes + 127) / 64 * 64);
+    assert_non_null(p);
+    return memset(p, 0, (size_t)(bytes + 127) / 64 * 64);
+}
+
+static made make(const T *a, int n, int w, const FN(front_rules) * rules, int threads) {
+    enum { MOST = 8 };
+    made x = {.f = {.nrows = n, .w = w, .ld0 = mpki_leading(n)}, .pivots = {.min_d = 1e300}};
+    FN(front) *f = &x.f;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, MOST);
+    f->a = zeros((mpki_trapezoid(n, w) + 64) * (int64_t)sizeof(T));
+    f->id = zeros(n * (int64_t)sizeof *f->id);
+    f->d = zeros(2 * w * (int64_t)sizeof(T)), f->dinv = zeros(2 * w * (int64_t)sizeof(T));
+    x.c = zeros((mpki_trapezoid(n - w, n - w) + 64) * (int64_t)sizeof(T));
+    for (int j = 0; j < w; j++) {
+        f->id[j] = j;
+        memcpy(FN(front_at)(f, j, j), a + j + (int64_t)j * n, (size_t)(n - j) * sizeof(T));
+    }
+    FN(front_work) works[MOST];
+    T *memory[MOST];
+    for (int t = 0; t < MOST; t++) {
+        memory[t] = zeros(FN(front_work_size)(n) * (int64_t)sizeof(T));
+        FN(front_work_set)(&works[t], n, memory[t]);
+    }
+    mpki_pool *pool = threads > 1 ? mpki_context_pool(ctx, threads, 16) : NULL;
+    void *tiles = NULL;
+    if (threads > 1) {
+        assert_true(FN(tiles_bytes)(n, w, threads) > 0);
+        tiles = zeros(FN(tiles_bytes)(n, w, threads));
+        f->tiles = FN(tiles_set)(tiles, n, w, threads, n > w ? x.c : NULL);
+        assert_non_null(f->tiles);
+    }
+    assert_int_equal(FN(front_factor)(f, rules, works, pool, 0, &x.pivots), MPK_OK);
+    FN(front_update)(f, rules, works, x.c, pool, 0);
+    if (f->tiles) x.failed = f->tiles->failed, x.accepted = f->tiles->accepted;
+    FN(tiles_end)(f->tiles);
+    f->tiles = NULL;
+    free(tiles);
+    for (int t = 0; t < MOST; t++) free(memory[t]);
+    mpk_context_destroy(&ctx);
+    return x;
+}
+
+static void unmake(made *x) {
+    free(x->f.a), free(x->f.id), free(x->f.d), free(x->f.dinv), free(x->c);
+}
+
+static void assert_same(const made *x, const made *y) {
+    const int n = (int)x->f.nrows, w = x->f.w, m = n - w;
+    assert_int_equal(x->f.nelim, y->f.nelim);
+    assert_memory_equal(x->f.id, y->f.id, (size_t)w * sizeof *x->f.id);
+    assert_memory_equal(x->f.d, y->f.d, (size_t)(2 * w) * sizeof(T));
+    for (int j = 0; j < w; j++)
+        assert_memory_equal(FN(front_at)(&x->f, j, j), FN(front_at)(&y->f, j, j),
+                            (size_t)(n - j) * sizeof(T));
+    const int64_t ldm = mpki_leading(m);
+    for (int64_t j = 0; j < m; j++) {
+        const int64_t k = j / MPKI_PANEL, first = k * MPKI_PANEL;
+        const int64_t at = mpki_panel_offset(ldm, k) + (j - first) * (ldm - first) + j - first;
+        assert_memory_equal(x->c + at, y->c + at, (size_t)(m - j) * sizeof(T));
+    }
+    assert_int_equal(x->pivots.rejected, y->pivots.rejected);
+    assert_int_equal(x->pivots.two_by_two, y->pivots.two_by_two);
+}
+
+/* Pivots that pass, but for column `bad` (-1: none), whose entries below its block are large. */
+static void fill_passing(int n, int w, int bad, int hermitian, T *a) {
+    fill(RANDOM, n, w, hermitian, a);
+    for (int j = 0; j < n; j++) a[j + (int64_t)j * n] = t_make(j % 3 ? 40 : -40, 0);
+    for (int i = (bad / MPKI_PANEL + 1) * MPKI_PANEL; bad >= 0 && i < n; i += 50)
+        a[i + (int64_t)bad * n] = t_make(30000, 0);
+}
+
+static void compare_tiles(const T *a, int n, int w, int hermitian, int bad) {
+    const FN(front_rules) rules = {.k = FN(cpu_kernels)(),
+                                   .hermitian = hermitian,
+                                   .u = (R)0.01,
+                                   .small = (R)(n * (double)R_EPS)};
+    made alone = make(a, n, w, &rules, 1);
+    for (int threads = 2; threads <= 8; threads += threads == 3 ? 5 : 1) {
+        made x = make(a, n, w, &rules, threads);
+        if (bad > -2) {
+            assert_int_equal(x.failed, bad >= 0);
+            assert_int_equal(x.accepted,
+                             bad < 0 ? (w + MPKI_PANEL - 1) / MPKI_PANEL : bad / MPKI_PANEL);
+        }
+        assert_same(&alone, &x);
+        unmake(&x);
+    }
+    unmake(&alone);
+}
+
+/* Each block may be the one that fails, and the last one with nothing below it. */
+static void test_tiles(void **unused) {
+    (void)unused;
+    static const int sizes[][2] = {{700, 400}, {420, 300}, {530, 129}, {400, 400}};
+    state = 1;
+    for (int s = 0; s < 4; s++)
+        for (int hermitian = 0; hermitian <= MPKI_COMPLEX; hermitian++) {
+            const int n = sizes[s][0], w = sizes[s][1];
+            T *a = calloc((size_t)n * n, sizeof(T));
+            for (int bad = -1; bad < w; bad += bad < 0 ? 6 : 97) {
+                if (n == w && bad / MPKI_PANEL == (w - 1) / MPKI_PANEL) continue;
+                fill_passing(n, w, bad, hermitian, a);
+                compare_tiles(a, n, w, hermitian, bad);
+            }
+            for (int family = 0; family < FAMILIES; family++) {
+                fill(family, n, w, hermitian, a);
+                compare_tiles(a, n, w, hermitian, -2);
+            }
+            free(a);
+        }
+}
+
 static bool second_time(void *self) {
     return ++*(int *)self == 2;
 }
@@ -212,6 +340,7 @@ static void test_cancelled(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_cancelled),
                                        cmocka_unit_test(test_small), cmocka_unit_test(test_panels),
-                                       cmocka_unit_test(test_threads)};
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_tiles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
