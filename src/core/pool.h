@@ -65,6 +65,9 @@ void mpki_pool_for_near(mpki_pool *pool, int worker, int64_t count, mpki_task_fn
 /** mpki_clear_slowly() by all workers where it is much: each is the first to touch its own pages. */
 bool mpki_clear_shared(mpk_context *ctx, const char *stage, void *ptr, size_t bytes,
                        mpki_pool *pool, int worker);
+/** Large memory whose contents do not matter is written to once in each page, each huge page by one
+ *  worker: where several meet in one that is fresh from the system, each of them clears it. */
+void mpki_touch_shared(void *ptr, size_t bytes, mpki_pool *pool, int worker);
 /** Workers of the team, 1 for NULL. */
 int mpki_pool_threads(const mpki_pool *pool);
 

@@ -5,6 +5,9 @@
 #include "core/flow.h"
 #include "core/lock.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 typedef struct count {
     _Atomic int64_t tasks, items;
     int64_t depth;
@@ -174,6 +177,31 @@ static void test_flow(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* All pages of fresh memory are there afterwards, with zeros, and nothing beside them is written. */
+static void test_touch(void **unused) {
+    (void)unused;
+    enum { BYTES = (9 << 20) + 12345, OFF = 4096 + 64 };
+    const int64_t page = sysconf(_SC_PAGESIZE), pages = (OFF + BYTES + page - 1) / page;
+    mpk_context *ctx = NULL;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    mpki_context_set_cores(ctx, 8);
+    unsigned char *there = malloc((size_t)pages);
+    for (int threads = 2; threads <= 8; threads *= 2) {
+        char *memory = mmap(NULL, (size_t)(pages * page), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(memory, MAP_FAILED);
+        memory[OFF - 1] = 7;
+        mpki_touch_shared(memory + OFF, BYTES, mpki_context_pool(ctx, threads, 16), 0);
+        assert_int_equal(mincore(memory, (size_t)(pages * page), there), 0);
+        for (int64_t k = OFF / page; k < pages; k++) assert_true(there[k] & 1);
+        assert_int_equal(memory[OFF - 1], 7);
+        for (int64_t k = OFF; k < pages * page; k++) assert_int_equal(memory[k], 0);
+        munmap(memory, (size_t)(pages * page));
+    }
+    free(there);
+    mpk_context_destroy(&ctx);
+}
+
 static int order[8], ordered;
 static void note(mpki_pool *pool, int worker, void *arg, int64_t k) {
     (void)pool, (void)worker, (void)arg;
@@ -317,9 +345,10 @@ static void test_wake_time(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_of_tasks), cmocka_unit_test(test_near),
-        cmocka_unit_test(test_flow),          cmocka_unit_test(test_priority),
-        cmocka_unit_test(test_without_pool),  cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_team),          cmocka_unit_test(test_wakes),
-        cmocka_unit_test(test_wake_time),     cmocka_unit_test(test_allocation)};
+        cmocka_unit_test(test_flow),          cmocka_unit_test(test_touch),
+        cmocka_unit_test(test_priority),      cmocka_unit_test(test_without_pool),
+        cmocka_unit_test(test_cores),         cmocka_unit_test(test_team),
+        cmocka_unit_test(test_wakes),         cmocka_unit_test(test_wake_time),
+        cmocka_unit_test(test_allocation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,12 +23,14 @@ static int64_t contribution_bytes(const walk *z, int32_t s) {
     return (z->kind->contribution(m) + 8) * (int64_t)sizeof(T);
 }
 
-static T *new_contribution(walk *z, int worker, int32_t s) {
+static T *new_contribution(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (mpki_is_outer(z->tree, s)) return z->f->schur;
     if (z->kept) return (T *)(void *)(z->kept->contribution + z->kept->at[s]);
     const int64_t bytes = contribution_bytes(z, s);
-    return bytes <= MPKI_SMALL ? mpki_small_get(z->state[worker].small, bytes)
-                               : mpki_recycler_get(&z->recycler, bytes);
+    if (bytes <= MPKI_SMALL) return mpki_small_get(z->state[worker].small, bytes);
+    T *c = mpki_recycler_get(&z->recycler, bytes);
+    if (c) mpki_touch_shared(c, (size_t)bytes, pool, worker);
+    return c;
 }
 
 static void release_contribution(walk *z, int worker, int32_t s) {
@@ -97,7 +99,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
 
     T *c = NULL;
     if (m > 0 && !FN(is_small_leaf)(z, s)) {
-        c = z->contribution[s] = new_contribution(z, worker, s);
+        c = z->contribution[s] = new_contribution(z, s, pool, worker);
         if (!c) return MPK_ERR_MEMORY;
     }
     const int64_t rejected_before = tally->pivots.rejected;
@@ -167,7 +169,7 @@ static void take_kept(walk *z) {
     double flops = 0;
     int64_t rejected = 0;
     for (int32_t s = 0; s < z->tree->nsuper; s++) {
-        if (kept->at[s + 1] > kept->at[s]) z->contribution[s] = new_contribution(z, 0, s);
+        if (kept->at[s + 1] > kept->at[s]) z->contribution[s] = new_contribution(z, s, NULL, 0);
         if (z->whole || kept->touched[s]) continue;
         if (kept->tally[s].flops > MPKI_FLOPS_COUNTED) flops += kept->tally[s].flops;
         rejected += kept->tally[s].pivots.rejected;
