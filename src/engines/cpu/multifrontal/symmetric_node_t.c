@@ -236,24 +236,33 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
     gather_children(&g, pool, worker);
 }
 
+/* The front's tiles, where these pay. MPK_OK | MPK_ERR_MEMORY */
+static mpk_status make_tiles(const walk *z, FN(front) * f, T *c, mpki_pool *pool, void **memory) {
+    const int workers = mpki_pool_threads(pool);
+    const int64_t bytes = f->low || f->free > 0 ? 0 : FN(tiles_bytes)(f->nrows, f->w, workers);
+    if (bytes == 0) return MPK_OK;
+    *memory = MPKI_NEW(z->f->ctx, "factorize", bytes, char);
+    if (!*memory) return MPK_ERR_MEMORY;
+    f->tiles = FN(tiles_set)(*memory, f->nrows, f->w, workers, c);
+    return MPK_OK;
+}
+
 static mpk_status eliminate(walk *z, int32_t s, T *c, mpki_pool *pool, int worker,
                             mpki_pivots *pivots) {
     mpki_node *node = &z->f->node[s];
-    mpk_context *ctx = z->f->ctx;
+    void *tiles = NULL;
     FN(front) f = front_of(node);
     f.last = mpki_is_outer(z->tree, s);
     f.free = outer_rows(z->tree, s);
-    const int workers = mpki_pool_threads(pool);
-    const int64_t bytes = f.low || f.free > 0 ? 0 : FN(tiles_bytes)(f.nrows, f.w, workers);
-    char *tiles = bytes > 0 ? MPKI_NEW(ctx, "factorize", bytes, char) : NULL;
-    if (bytes > 0 && !tiles) return MPK_ERR_MEMORY;
-    if (tiles) f.tiles = FN(tiles_set)(tiles, f.nrows, f.w, workers, c);
+    if (pool && mpk_failed(make_tiles(z, &f, c, pool, &tiles))) return MPK_ERR_MEMORY;
     const mpk_status status =
         FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, pivots);
     node->nelim = f.nelim;
     if (!mpk_failed(status) && c) FN(front_update)(&f, &z->rules, z->works, c, pool, worker);
-    FN(tiles_end)(f.tiles);
-    mpki_release(ctx, tiles);
+    if (tiles) {
+        FN(tiles_end)(f.tiles);
+        mpki_release(z->f->ctx, tiles);
+    }
     return status;
 }
 
