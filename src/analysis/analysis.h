@@ -178,6 +178,14 @@ mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, cons
                             const int32_t *mate, int32_t *map, mpki_graph *graph);
 void mpki_graph_free(mpk_context *ctx, mpki_graph *graph);
 
+/** An order of a graph, made a postorder of its elimination tree, with the tree and the counts of its
+ *  columns: perm, iperm, parent, count as mpki_elimination() has them, n each. Empty: n = 0, NULL. */
+typedef struct mpki_etree {
+    int32_t n;
+    int32_t *perm, *iperm, *parent, *count; /* one block, which perm begins */
+} mpki_etree;
+void mpki_etree_free(mpk_context *ctx, mpki_etree *tree);
+
 /** Order a graph: perm[k] = vertex at position k. method AMD, METIS, SCOTCH, RCM, NATURAL or AUTO;
  *  *used tells which. Dense vertices are put last by every method but NATURAL. Deterministic for a
  *  seed, whatever the threads (AUTO may try two methods at once when threads > 1). Returns MPK_OK |
@@ -208,6 +216,10 @@ mpk_status mpki_split_order(mpk_context *ctx, const mpk_options *options, const 
  *  Returns MPK_OK | MPK_ERR_MEMORY (also: the prediction exceeds what memory_limit allows) */
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate);
+/** The same with the order and the elimination tree of the graph that have been found before, whose
+ *  counts are used up; empty or NULL: they are found here, from an->perm. */
+mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+                            const int32_t *mate, const mpki_etree *tree);
 
 /** Check all invariants stated above; MPK_ERR_INTERNAL names one that is broken. Called in debug
  *  builds. */

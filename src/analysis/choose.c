@@ -21,6 +21,7 @@ static const double FAR = 1e3;
 void mpki_choice_free(mpk_context *ctx, mpki_choice *choice) {
     mpki_release(ctx, choice->mate);
     mpki_release(ctx, choice->scale);
+    mpki_etree_free(ctx, &choice->tree);
     mpki_core_free(ctx, &choice->core);
     *choice = (mpki_choice){.rank = -1};
 }
@@ -123,11 +124,12 @@ static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     const mpki_graph *graph = mpki_trial_graph(c, t);
     mpk_context *ctx = c->ctx;
     mpk_status status = MPK_OK;
+    mpki_etree tree = {0};
     double nd_s[2];
     c->choice->ordering = MPK_ORDERING_AMD;
     if (!mpki_can_dissect(graph)) return MPK_OK;
     if (t->device_s[0] == 0) /* trials one after the other */
-        status = mpki_order_makespan(ctx, graph, t->vertex_perm, t->late, t->device_s);
+        status = mpki_etree_makespan(ctx, graph, &t->tree, t->late, t->device_s);
     if (mpk_failed(status) ||
         !mpki_worth_dissecting(graph, c->options->model_threads, t->device_s[0]))
         return status;
@@ -142,15 +144,27 @@ static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     else
         status = mpki_order(ctx, graph, MPK_ORDERING_ND, c->options->seed, c->options->threads,
                             other, NULL);
-    if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, nd_s);
+    if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, &tree, nd_s);
     if (!mpk_failed(status) && mpki_dissection_wins(nd_s, t->device_s)) {
-        int32_t *swap = t->vertex_perm;
-        t->vertex_perm = other;
-        other = swap;
+        const mpki_etree swap = t->tree;
+        t->tree = tree;
+        tree = swap;
         c->choice->ordering = MPK_ORDERING_ND;
     }
+    mpki_etree_free(ctx, &tree);
     mpki_release(ctx, other);
     mpki_release(ctx, late);
+    return status;
+}
+
+/* From vertices to columns: the order, and its tree where they are the same. A row that meets one
+ * column of a pair has an entry for both in the tree of pairs, and not in that of columns. */
+static mpk_status expand(mpki_chooser *c, mpki_trial *t, int32_t *perm) {
+    const mpk_status status =
+        mpki_trial_expand(c, t, t->tree.n ? t->tree.perm : t->vertex_perm, perm);
+    if (mpk_failed(status) || t->map) return status;
+    c->choice->tree = t->tree;
+    t->tree = (mpki_etree){0};
     return status;
 }
 
@@ -166,12 +180,14 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
         status = order_for_device(c, &t);
     else if (!mpk_failed(status) && method == MPK_ORDERING_AUTO)
         status = mpki_order_improve(c->ctx, graph, c->options->seed, c->options->threads,
-                                    c->options->model_threads, t.vertex_perm, &t.cost,
+                                    c->options->model_threads, &t.begun, &t.tree, &t.cost,
                                     &c->choice->ordering);
-    else if (!mpk_failed(status) && method != MPK_ORDERING_AMD)
+    else if (!mpk_failed(status) && method != MPK_ORDERING_AMD) {
+        mpki_etree_free(c->ctx, &t.tree); /* AMD's, by which the pairs were chosen */
         status = mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
                             t.vertex_perm, NULL);
-    if (!mpk_failed(status)) status = mpki_trial_expand(c, &t, t.vertex_perm, perm);
+    }
+    if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;
     c->choice->failing = t.failing;

@@ -33,6 +33,7 @@ void mpki_trial_free(mpk_context *ctx, mpki_trial *t) {
     (void)mpki_dissection_end(ctx, &t->begun, NULL);
     mpki_graph_free(ctx, &t->graph);
     mpki_release(ctx, t->vertex_perm);
+    mpki_etree_free(ctx, &t->tree);
     mpki_release(ctx, t->late);
     mpki_release(ctx, t->map);
     mpki_release(ctx, t->mate);
@@ -140,6 +141,7 @@ typedef struct device_guess {
     const mpki_trial *t;
     const int32_t *vertex_perm;
     int32_t *late;
+    mpki_etree *tree;
     mpki_makespan m;
     double time_s;
     mpk_status status[2];
@@ -149,14 +151,21 @@ static void guess_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     device_guess *g = arg;
     int32_t failing;
     (void)pool, (void)worker;
-    g->status[item] = item == 0 ? mpki_makespan_make(g->c->ctx, mpki_trial_graph(g->c, g->t),
-                                                     g->vertex_perm, &g->m, &g->time_s)
-                                : find_failing(g->c, g->t, g->vertex_perm, g->late, &failing);
+    if (item == 1) {
+        g->status[1] = find_failing(g->c, g->t, g->vertex_perm, g->late, &failing);
+        return;
+    }
+    const mpki_graph *graph = mpki_trial_graph(g->c, g->t);
+    mpk_status status = mpki_etree_make(g->c->ctx, graph, g->vertex_perm, g->tree);
+    if (!mpk_failed(status))
+        status = mpki_makespan_make(g->c->ctx, graph, g->tree, &g->m, &g->time_s);
+    g->status[0] = status;
 }
 
 mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
-                             int32_t *late, double time_s[2]) {
-    device_guess g = {.c = c, .t = t, .vertex_perm = vertex_perm, .late = late};
+                             int32_t *late, mpki_etree *tree, double time_s[2]) {
+    device_guess g = {.c = c, .t = t, .vertex_perm = vertex_perm, .late = late, .tree = tree};
+    *tree = (mpki_etree){0};
     const bool scaled = c->choice->scale != NULL;
     mpk_status status = MPK_OK;
     mpki_pool *pool = pool_for(c, &status);
@@ -165,7 +174,7 @@ mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const i
     for (int k = 0; k < 2 && !mpk_failed(status); k++) status = g.status[k];
     if (!mpk_failed(status)) {
         time_s[0] = g.time_s;
-        time_s[1] = scaled ? mpki_makespan_late(&g.m, late) : g.time_s;
+        time_s[1] = scaled ? mpki_makespan_late(&g.m, mpki_trial_graph(c, t), tree, late) : g.time_s;
     }
     if (!mpk_failed(g.status[0])) mpki_makespan_free(c->ctx, &g.m);
     return status;
@@ -176,10 +185,10 @@ mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const i
 static mpk_status by_amd(const mpki_chooser *c, mpki_trial *t) {
     const mpki_graph *graph = mpki_trial_graph(c, t);
     mpk_status status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
-    if (!mpk_failed(status))
-        status =
-            mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->model_threads, &t->cost);
-    if (status || !c->choice->scale) return status;
+    if (!mpk_failed(status)) status = mpki_etree_make(c->ctx, graph, t->vertex_perm, &t->tree);
+    if (mpk_failed(status)) return status;
+    t->cost = mpki_etree_cost(graph, &t->tree, c->options->model_threads);
+    if (!c->choice->scale) return status;
     return find_failing(c, t, t->vertex_perm, t->late, &t->failing);
 }
 
@@ -290,7 +299,7 @@ static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         mpki_pool_push(pool, (double)INT32_MAX + 1, dissect_item, r, item);
     if (!mpk_failed(status)) status = by_amd(c, t);
     if (!mpk_failed(status) && c->device && !r->out[item])
-        status = mpki_order_makespan(c->ctx, graph, t->vertex_perm, t->late, t->device_s);
+        status = mpki_etree_makespan(c->ctx, graph, &t->tree, t->late, t->device_s);
     r->status[item] = status;
     if (mpk_failed(status)) {
         for (mpki_pairs k = 0; k < MPKI_PAIRS; k++) give_up(r, k);

@@ -235,24 +235,35 @@ static double nd_time(const mpki_graph *graph, int cores) {
  * it is tried only if it is expected to take less than this share of the factorization. */
 static const double ND_SHARE = 0.7;
 
+bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *cost) {
+    return mpki_can_dissect(graph) && nd_time(graph, cores) <= ND_SHARE * cost->time_s;
+}
+
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                              int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used) {
-    mpki_cost nd;
+                              int cores, mpki_dissection **begun, mpki_etree *tree,
+                              mpki_cost *cost, mpk_ordering *used) {
+    mpki_etree other = {0};
     *used = MPK_ORDERING_AMD;
-    const bool possible = mpki_can_dissect(graph);
-    if (!possible || nd_time(graph, cores) > ND_SHARE * cost->time_s) return MPK_OK;
+    if (!mpki_worth_improving(graph, cores, cost)) return MPK_OK;
     if (mpki_progress(ctx, "analyse", 0.3))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    if (!other) return mpki_failed(ctx);
-    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, other);
-    if (!mpk_failed(status)) status = mpki_order_time(ctx, graph, other, cores, &nd);
-    if (!mpk_failed(status) && nd.time_s < cost->time_s) {
-        memcpy(perm, other, (size_t)graph->n * sizeof *perm);
+    int32_t *perm = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    if (!perm) return mpki_failed(ctx);
+    mpk_status status = begun && *begun
+                            ? mpki_dissection_end(ctx, begun, perm)
+                            : order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, perm);
+    if (!mpk_failed(status)) status = mpki_etree_make(ctx, graph, perm, &other);
+    mpki_release(ctx, perm);
+    if (mpk_failed(status)) return status;
+    const mpki_cost nd = mpki_etree_cost(graph, &other, cores);
+    if (nd.time_s < cost->time_s) {
+        const mpki_etree swap = *tree;
+        *tree = other;
+        other = swap;
         *cost = nd;
         *used = MPK_ORDERING_ND;
     }
-    mpki_release(ctx, other);
+    mpki_etree_free(ctx, &other);
     return status;
 }
 
@@ -278,15 +289,19 @@ bool mpki_dissection_wins(const double nd_s[2], const double amd_s[2]) {
 mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
                       int threads, int32_t *perm, mpk_ordering *used) {
     mpk_ordering ignored;
-    mpki_cost cost;
+    mpki_etree tree = {0};
     if (!used) used = &ignored;
     *used = method;
     if (method != MPK_ORDERING_AUTO) return order_graph(ctx, graph, method, seed, threads, perm);
     const int cores = MODEL_CORES;
     *used = MPK_ORDERING_AMD;
     mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, 1, perm);
-    if (!mpk_failed(status)) status = mpki_order_time(ctx, graph, perm, cores, &cost);
-    if (!mpk_failed(status))
-        status = mpki_order_improve(ctx, graph, seed, threads, cores, perm, &cost, used);
+    if (!mpk_failed(status)) status = mpki_etree_make(ctx, graph, perm, &tree);
+    if (!mpk_failed(status)) {
+        mpki_cost cost = mpki_etree_cost(graph, &tree, cores);
+        status = mpki_order_improve(ctx, graph, seed, threads, cores, NULL, &tree, &cost, used);
+    }
+    if (!mpk_failed(status)) memcpy(perm, tree.perm, (size_t)graph->n * sizeof *perm);
+    mpki_etree_free(ctx, &tree);
     return status;
 }

@@ -133,6 +133,66 @@ stopped:
     return mpki_stopped(ctx, STAGE);
 }
 
+/* ---- with the order -------------------------------------------------------------------------- */
+
+void mpki_etree_free(mpk_context *ctx, mpki_etree *tree) {
+    mpki_release(ctx, tree->perm);
+    *tree = (mpki_etree){0};
+}
+
+static bool etree_alloc(mpk_context *ctx, int32_t n, mpki_etree *tree) {
+    *tree = (mpki_etree){.n = n, .perm = MPKI_NEW(ctx, STAGE, 4 * (int64_t)n, int32_t)};
+    if (!tree->perm) return false;
+    tree->iperm = tree->perm + n;
+    tree->parent = tree->iperm + n;
+    tree->count = tree->parent + n;
+    return true;
+}
+
+mpk_status mpki_etree_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                           mpki_etree *tree) {
+    if (!etree_alloc(ctx, graph->n, tree)) return mpki_failed(ctx);
+    for (int32_t k = 0; k < graph->n; k++) {
+        tree->perm[k] = perm[k];
+        tree->iperm[perm[k]] = k;
+    }
+    const mpk_status status =
+        mpki_elimination(ctx, graph, tree->perm, tree->iperm, tree->parent, tree->count);
+    if (mpk_failed(status)) mpki_etree_free(ctx, tree);
+    return status;
+}
+
+mpk_status mpki_etree_columns(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
+                              mpki_etree *columns) {
+    const int32_t n = graph->n;
+    int64_t total = n;
+    *columns = (mpki_etree){0};
+    for (int32_t v = 0; graph->weight && v < n; v++) total += graph->weight[v] - 1;
+    if (total > INT32_MAX) return mpki_error(ctx, MPK_ERR_SIZE, STAGE, total, "too many columns");
+    int32_t *first = MPKI_NEW(ctx, STAGE, n, int32_t), next = 0;
+    if (!first || !etree_alloc(ctx, (int32_t)total, columns)) {
+        mpki_release(ctx, first);
+        return mpki_failed(ctx);
+    }
+    for (int32_t k = 0; k < n; k++) {
+        first[k] = next;
+        next += graph->weight ? graph->weight[tree->perm[k]] : 1;
+    }
+    for (int32_t k = 0; k < n; k++) {
+        const int32_t end = k + 1 < n ? first[k + 1] : next;
+        for (int32_t c = first[k]; c < end; c++) {
+            columns->count[c] = tree->count[k] - (c - first[k]);
+            columns->parent[c] = c + 1 < end              ? c + 1
+                                 : tree->parent[k] < 0 ? -1
+                                                       : first[tree->parent[k]];
+        }
+    }
+    mpki_release(ctx, first);
+    return MPK_OK;
+}
+
+/* ---- what it costs --------------------------------------------------------------------------- */
+
 /* Seconds of a factorization: fronts run at a rate that grows with their rows, from about 10
  * GFLOP/s to 40 a thread, and every entry of L is assembled and written. Measured on two cores of
  * Zen 4; only the ratio between orderings, and to the time of an ordering, is used. */
@@ -141,27 +201,24 @@ static double column_time(double w, double m, int threads) {
     return flops * (1 + 150 / (w + m)) / (40e9 * threads) + 6e-9 * (w * m + w) + 1.5e-7;
 }
 
+mpki_cost mpki_etree_cost(const mpki_graph *graph, const mpki_etree *tree, int threads) {
+    mpki_cost cost = {0};
+    for (int32_t k = 0; k < tree->n; k++) {
+        const double w = graph->weight ? graph->weight[tree->perm[k]] : 1, m = tree->count[k] - w;
+        cost.nnz += w * (w + 1) / 2 + w * m;
+        cost.flops += mpki_front_flops(w, m);
+        cost.time_s += column_time(w, m, threads);
+    }
+    return cost;
+}
+
 mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            int threads, mpki_cost *cost) {
-    int32_t n = graph->n;
-    mpk_status status;
-    int32_t *work = MPKI_NEW(ctx, STAGE, 4 * (int64_t)n, int32_t);
+    mpki_etree tree;
+    const mpk_status status = mpki_etree_make(ctx, graph, perm, &tree);
     *cost = (mpki_cost){0};
-    if (!work) return mpki_failed(ctx);
-    int32_t *order = work, *inverse = work + n;
-    int32_t *parent = work + 2 * (int64_t)n, *count = work + 3 * (int64_t)n;
-    for (int32_t k = 0; k < n; k++) {
-        order[k] = perm[k];
-        inverse[perm[k]] = k;
-    }
-    status = mpki_elimination(ctx, graph, order, inverse, parent, count);
-    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) {
-        double w = graph->weight ? graph->weight[order[k]] : 1, m = count[k] - w;
-        cost->nnz += w * (w + 1) / 2 + w * m;
-        cost->flops += mpki_front_flops(w, m);
-        cost->time_s += column_time(w, m, threads);
-    }
-    mpki_release(ctx, work);
+    if (!mpk_failed(status)) *cost = mpki_etree_cost(graph, &tree, threads);
+    mpki_etree_free(ctx, &tree);
     return status;
 }
 
