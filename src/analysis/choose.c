@@ -22,6 +22,7 @@ void mpki_choice_free(mpk_context *ctx, mpki_choice *choice) {
     mpki_release(ctx, choice->mate);
     mpki_release(ctx, choice->scale);
     mpki_etree_free(ctx, &choice->tree);
+    mpki_rows_free(ctx, &choice->rows);
     mpki_core_free(ctx, &choice->core);
     *choice = (mpki_choice){.rank = -1};
 }
@@ -37,6 +38,19 @@ static bool scaled_far(int32_t n, const double *matched, const double *equilibra
         if (1 / ratio > most) most = 1 / ratio;
     }
     return !(most <= FAR);
+}
+
+/* The rows of the core, and its graph. */
+static mpk_status make_graph(mpki_chooser *c) {
+    const mpki_core *core = &c->choice->core;
+    const int32_t n = c->problem->n;
+    mpki_rows_free(c->ctx, &c->choice->rows);
+    mpki_graph_free(c->ctx, c->graph);
+    const mpk_status status =
+        mpki_rows_make(c->ctx, c->loops, n, core->ap, core->ai, &c->choice->rows);
+    return mpk_failed(status) ? status
+                              : mpki_graph_of_rows(c->ctx, c->loops, n, core->ap, core->ai,
+                                                   &c->choice->rows, c->graph);
 }
 
 /* Columns that the matching does not cover are left out of all that follows, except those in
@@ -61,8 +75,7 @@ static mpk_status leave_out(mpki_chooser *c, const char *keep, char *bare) {
         c->weak[i] = 0;
         c->moduli.diagonal[i] = 1; /* it gets no pivot, so it is not weak */
     }
-    mpki_graph_free(c->ctx, c->graph);
-    return mpki_graph_build(c->ctx, p->n, core->ap, core->ai, NULL, NULL, c->graph);
+    return make_graph(c);
 }
 
 /* A matching for the problem: mate, scale, rank and core. equilibrated [in] n: for comparison. */
@@ -74,8 +87,9 @@ static mpk_status use_matching(mpki_chooser *c, const double *equilibrated, cons
     char *bare = MPKI_NEW(c->ctx, STAGE, p->n, char);
     mpk_status status = mpki_failed(c->ctx);
     if (!mpk_failed(status))
-        status = mpki_match(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, choice->mate,
-                            choice->scale, &choice->rank, bare);
+        status = mpki_match_with_rows(c->ctx, c->loops, p->n, p->ap, p->ai, c->moduli.entry,
+                                      &choice->rows, choice->mate, choice->scale, &choice->rank,
+                                      bare);
     if (!mpk_failed(status)) {
         choice->scale_far = scaled_far(p->n, choice->scale, equilibrated);
         mpki_weak_columns(p->n, c->moduli.diagonal, choice->scale, STRONG, c->weak);
@@ -90,13 +104,14 @@ static mpk_status use_matching(mpki_chooser *c, const double *equilibrated, cons
 static mpk_status match(mpki_chooser *c, const char *keep) {
     const mpk_problem *p = c->problem;
     if (c->options->matching == MPK_OFF) return MPK_OK;
-    mpk_status status = mpki_moduli_build(c->ctx, p, &c->moduli);
+    mpk_status status = mpki_moduli_build(c->ctx, c->loops, p, &c->moduli);
     double *scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
     c->weak = MPKI_NEW(c->ctx, STAGE, p->n, char);
     if (!mpk_failed(status) && (!scale || !c->weak)) status = mpki_failed(c->ctx);
     for (int32_t i = 0; !mpk_failed(status) && i < p->n; i++) scale[i] = 1;
     if (!mpk_failed(status))
-        status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS, 1, scale);
+        status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS,
+                                  mpki_pool_threads(c->loops), scale);
     bool wanted = c->options->matching == MPK_ON ||
                   (!mpk_failed(status) &&
                    mpki_weak_columns(p->n, c->moduli.diagonal, scale, STRONG, c->weak));
@@ -203,7 +218,11 @@ mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     mpki_chooser c = {
         .ctx = ctx, .problem = problem, .options = options, .graph = graph, .choice = choice};
     double start = mpki_now_s();
-    mpk_status status = match(&c, keep);
+    mpk_status status = MPK_OK;
+    *graph = (mpki_graph){0};
+    c.loops = mpki_loops_pool(ctx, options->threads, problem->nnz, &status);
+    if (!mpk_failed(status)) status = make_graph(&c);
+    if (!mpk_failed(status)) status = match(&c, keep);
     *time_match_s = mpki_now_s() - start;
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.1))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

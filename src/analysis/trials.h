@@ -17,7 +17,8 @@ typedef struct mpki_chooser {
     mpki_moduli moduli;
     char *weak; /**< n: columns that have no good pivot on their diagonal */
     mpki_choice *choice;
-    bool device; /**< orders are weighed for one */
+    bool device;      /**< orders are weighed for one */
+    mpki_pool *loops; /**< for loops over A; NULL: one thread */
 } mpki_chooser;
 
 typedef enum mpki_pairs { MPKI_NO_PAIRS, MPKI_WEAK_PAIRS, MPKI_ALL_PAIRS, MPKI_PAIRS } mpki_pairs;

@@ -116,7 +116,8 @@ static mpk_status find_tree(mpk_context *ctx, mpk_analysis *an, const mpki_graph
 }
 
 static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
-                          const int32_t *mate, const mpki_relax *relax, const mpki_etree *tree) {
+                          const int32_t *mate, const mpki_relax *relax, const mpki_etree *tree,
+                          const mpki_rows *rows) {
     const int32_t n = an->n, outer = mpki_split_rows(an->split);
     const int64_t positions = (int64_t)n + outer;
     mpki_graph built = {0}, below = {0};
@@ -157,8 +158,10 @@ static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *
         goto done;
     if (mpk_failed(status = mpki_symbolic_predict(ctx, an))) goto done;
     if (mpk_failed(status = mpki_symbolic_fits(ctx, an))) goto done;
-    if (mpk_failed(status = mpki_structure_rows(ctx, whole, an))) goto done;
-    status = mpki_structure_maps(ctx, an);
+    mpki_pool *pool = mpki_loops_pool(ctx, an->options.threads, an->rptr[an->nsuper], &status);
+    if (mpk_failed(status)) goto done;
+    if (mpk_failed(status = mpki_structure_rows(ctx, pool, whole, an))) goto done;
+    status = mpki_structure_maps(ctx, rows, an);
 done:
     mpki_nodes_free(ctx, &nodes);
     mpki_graph_free(ctx, &built);
@@ -170,16 +173,17 @@ done:
 
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                                  const int32_t *mate, const mpki_relax *relax) {
-    return relaxed(ctx, an, graph, mate, relax, NULL);
+    return relaxed(ctx, an, graph, mate, relax, NULL, NULL);
 }
 
 mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
-                            const int32_t *mate, const mpki_etree *tree) {
+                            const int32_t *mate, const mpki_etree *tree, const mpki_rows *rows) {
     const bool device = an->info.ordered_for == MPK_ON_CUDA;
-    return relaxed(ctx, an, graph, mate, device ? &mpki_relax_device : &mpki_relax_default, tree);
+    return relaxed(ctx, an, graph, mate, device ? &mpki_relax_device : &mpki_relax_default, tree,
+                   rows);
 }
 
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate) {
-    return mpki_symbolic_of(ctx, an, graph, mate, NULL);
+    return mpki_symbolic_of(ctx, an, graph, mate, NULL, NULL);
 }
