@@ -24,6 +24,7 @@ enum {
     WIDE = 4, /* with so many threads trials are made side by side */
     /* columns up to which each graph is dissected beside AMD, of larger ones the first alone */
     SMALL = 65536,
+    LARGE = 5000, /* columns from which a graph is dissected beside AMD for the processor, too */
     WORTH = 2000 /* columns from which threads are asked at all */
 };
 
@@ -179,21 +180,42 @@ mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const i
     return status;
 }
 
-/* AMD's order of the graph that was built, with its cost, and failing pivots where there is a
- * matching to scale with. */
-static mpk_status by_amd(const mpki_chooser *c, mpki_trial *t) {
+/* The tree of AMD's order with its cost, and its failing pivots. */
+typedef struct amd_guess {
+    const mpki_chooser *c;
+    mpki_trial *t;
+    mpk_status status[2];
+} amd_guess;
+
+static void amd_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    amd_guess *g = arg;
+    const mpki_chooser *c = g->c;
+    mpki_trial *t = g->t;
+    (void)pool, (void)worker;
+    if (item == 1) {
+        g->status[1] = find_failing(c, t, t->vertex_perm, t->late, &t->failing);
+        return;
+    }
     const mpki_graph *graph = mpki_trial_graph(c, t);
+    g->status[0] = mpki_etree_make(c->ctx, graph, t->vertex_perm, &t->tree);
+    if (!mpk_failed(g->status[0]))
+        t->cost = mpki_etree_cost(graph, &t->tree, c->options->model_threads);
+}
+
+/* AMD's order of the graph that was built, with its cost, and failing pivots where there is a
+ * matching to scale with. pool, worker: of the task that this is part of; NULL, 0: none */
+static mpk_status by_amd(const mpki_chooser *c, mpki_pool *pool, int worker, mpki_trial *t) {
+    const mpki_graph *graph = mpki_trial_graph(c, t);
+    amd_guess g = {.c = c, .t = t};
     mpk_status status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
-    if (!mpk_failed(status)) status = mpki_etree_make(c->ctx, graph, t->vertex_perm, &t->tree);
     if (mpk_failed(status)) return status;
-    t->cost = mpki_etree_cost(graph, &t->tree, c->options->model_threads);
-    if (!c->choice->scale) return status;
-    return find_failing(c, t, t->vertex_perm, t->late, &t->failing);
+    mpki_pool_for(pool, worker, c->choice->scale ? 2 : 1, amd_item, &g);
+    return mpk_failed(g.status[0]) ? g.status[0] : g.status[1];
 }
 
 static mpk_status try_amd(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *t) {
     mpk_status status = build(c, pairs, t);
-    return mpk_failed(status) ? status : by_amd(c, t);
+    return mpk_failed(status) ? status : by_amd(c, c->loops, 0, t);
 }
 
 /* ---- which of them --------------------------------------------------------------------------- */
@@ -249,6 +271,14 @@ static void give_up(race *r, mpki_pairs pairs) {
     mpki_dissection_give_up(r->nd[pairs]);
 }
 
+/* Is nested dissection wanted after AMD? */
+static bool worth_it(const mpki_chooser *c, const mpki_trial *t) {
+    const mpki_graph *graph = mpki_trial_graph(c, t);
+    const int cores = c->options->model_threads;
+    return c->device ? mpki_worth_dissecting(graph, cores, t->device_s[0])
+                     : mpki_worth_improving(graph, cores, &t->cost);
+}
+
 /* Which trial wins, as far as is known; MPKI_PAIRS: not yet. Gives up what cannot. */
 static mpki_pairs settle(race *r) {
     const unsigned done = r->done;
@@ -268,10 +298,7 @@ static mpki_pairs settle(race *r) {
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
         if (k != wins && (wins != MPKI_PAIRS || (k != MPKI_WEAK_PAIRS && k != other)))
             give_up(r, k);
-    if (wins != MPKI_PAIRS && r->c->device &&
-        !mpki_worth_dissecting(mpki_trial_graph(r->c, &r->trial[wins]),
-                               r->c->options->model_threads, r->trial[wins].device_s[0]))
-        mpki_dissection_give_up(r->nd[wins]);
+    if (wins != MPKI_PAIRS && !worth_it(r->c, &r->trial[wins])) mpki_dissection_give_up(r->nd[wins]);
     return wins;
 }
 
@@ -280,6 +307,9 @@ static void dissect_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_trial *t = &r->trial[item];
     (void)worker;
     if (r->out[item]) return;
+    if (!r->c->device && !mpki_may_improve(r->c->ctx, mpki_trial_graph(r->c, t),
+                                           r->c->options->model_threads))
+        return;
     r->nd_status[item] = mpki_dissection_begin(r->c->ctx, mpki_trial_graph(r->c, t),
                                                r->c->options->seed, pool, &t->begun);
     r->nd[item] = t->begun;
@@ -290,13 +320,12 @@ static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     race *r = arg;
     const mpki_chooser *c = r->c;
     mpki_trial *t = &r->trial[item];
-    (void)worker;
     if (r->out[item]) return;
     mpk_status status = t->vertex_perm ? MPK_OK : build(c, (mpki_pairs)item, t);
     const mpki_graph *graph = mpki_trial_graph(c, t);
     if (!mpk_failed(status) && r->dissects[item] && mpki_can_dissect(graph))
         mpki_pool_push(pool, (double)INT32_MAX + 1, dissect_item, r, item);
-    if (!mpk_failed(status)) status = by_amd(c, t);
+    if (!mpk_failed(status)) status = by_amd(c, pool, worker, t);
     if (!mpk_failed(status) && c->device && !r->out[item])
         status = mpki_etree_makespan(c->ctx, graph, &t->tree, t->late, t->device_s);
     r->status[item] = status;
@@ -332,15 +361,20 @@ static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best) {
     return status;
 }
 
+/* Is nested dissection begun before AMD has told whether it is wanted? */
+static bool dissects_beside(const mpki_chooser *c) {
+    return c->device || (c->options->ordering == MPK_ORDERING_AUTO && c->problem->n >= LARGE);
+}
+
 /* There is one graph: AMD runs only if its order is wanted. */
 static mpk_status settled(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *best) {
     const mpk_ordering method = c->options->ordering;
     mpk_status status = build(c, pairs, best);
     if (mpk_failed(status)) return status;
     if (method != MPK_ORDERING_AUTO && method != MPK_ORDERING_AMD) return MPK_OK;
-    mpki_pool *pool = c->device ? pool_for(c, &status) : NULL;
+    mpki_pool *pool = dissects_beside(c) ? pool_for(c, &status) : NULL;
     if (mpk_failed(status)) return status;
-    if (!pool) return by_amd(c, best);
+    if (!pool) return by_amd(c, c->loops, 0, best);
     race r = {.c = c};
     r.runs[pairs] = r.dissects[pairs] = true;
     r.trial[pairs] = *best;
@@ -359,7 +393,8 @@ static mpk_status side_by_side(const mpki_chooser *c, mpki_pool *pool, mpki_tria
     r.runs[MPKI_WEAK_PAIRS] = r.runs[MPKI_ALL_PAIRS] = true;
     r.runs[MPKI_NO_PAIRS] = paired(c, weak) > FEW * c->problem->n;
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
-        r.dissects[k] = c->device && (c->problem->n <= SMALL || k == MPKI_WEAK_PAIRS);
+        r.dissects[k] = dissects_beside(c) &&
+                        (k == MPKI_WEAK_PAIRS || (c->device && c->problem->n <= SMALL));
     return run_race(&r, pool, best);
 }
 

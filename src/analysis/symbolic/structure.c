@@ -381,6 +381,7 @@ static mpk_status place_general(mpk_context *ctx, mpk_analysis *an, int32_t *loc
     int64_t *at = an->scatter_ptr;
     mpk_status status = owner && row_at ? MPK_OK : mpki_failed(ctx);
     if (mpk_failed(status)) goto done;
+    memset(local, 0, (size_t)n * sizeof *local);
     for (int32_t s = 0; s < an->nsuper; s++)
         for (int32_t k = an->sptr[s]; k < an->sptr[s + 1]; k++) owner[k] = s;
     for (int32_t j = 0; j < n; j++) row_at[an->row_of ? an->row_of[j] : j] = an->iperm[j];
