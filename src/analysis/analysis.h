@@ -14,7 +14,7 @@
 #include "../core/core.h"
 #include "../core/scaled.h"
 #include "../problem/problem.h"
-#include "rows.h"
+#include "lower.h"
 #include "split.h"
 #include <metapack/analysis.h>
 
@@ -109,7 +109,7 @@ mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
                       char *bare);
 /** The same with the rows of A, which it makes otherwise, and its graph by all threads of the pool. */
 mpk_status mpki_match_with_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                                const int32_t *ai, const double *absval, const mpki_rows *rows,
+                                const int32_t *ai, const double *absval, const mpki_lower *rows,
                                 int32_t *mate, double *scale, int32_t *rank, char *bare);
 
 /** Maximum-product matching of the rows and columns of a general A, all of whose entries are given
@@ -183,7 +183,7 @@ mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, cons
                             const int32_t *mate, int32_t *map, mpki_graph *graph);
 /** The same, uncompressed, from the rows of A, by all threads of the pool. */
 mpk_status mpki_graph_of_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                              const int32_t *ai, const mpki_rows *rows, mpki_graph *graph);
+                              const int32_t *ai, const mpki_lower *rows, mpki_graph *graph);
 void mpki_graph_free(mpk_context *ctx, mpki_graph *graph);
 
 /** An order of a graph, made a postorder of its elimination tree, with the tree and the counts of its
@@ -228,7 +228,7 @@ mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *g
  *  its counts are used up; empty or NULL: found here, from an->perm. rows: of an->core; NULL: made
  *  here. */
 mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
-                            const int32_t *mate, const mpki_etree *tree, const mpki_rows *rows);
+                            const int32_t *mate, const mpki_etree *tree, const mpki_lower *rows);
 
 /** Check all invariants stated above; MPK_ERR_INTERNAL names one that is broken. Called in debug
  *  builds. */

@@ -22,7 +22,7 @@ void mpki_choice_free(mpk_context *ctx, mpki_choice *choice) {
     mpki_release(ctx, choice->mate);
     mpki_release(ctx, choice->scale);
     mpki_etree_free(ctx, &choice->tree);
-    mpki_rows_free(ctx, &choice->rows);
+    mpki_lower_free(ctx, &choice->rows);
     mpki_core_free(ctx, &choice->core);
     *choice = (mpki_choice){.rank = -1};
 }
@@ -44,10 +44,10 @@ static bool scaled_far(int32_t n, const double *matched, const double *equilibra
 static mpk_status make_graph(mpki_chooser *c) {
     const mpki_core *core = &c->choice->core;
     const int32_t n = c->problem->n;
-    mpki_rows_free(c->ctx, &c->choice->rows);
+    mpki_lower_free(c->ctx, &c->choice->rows);
     mpki_graph_free(c->ctx, c->graph);
     const mpk_status status =
-        mpki_rows_make(c->ctx, c->loops, n, core->ap, core->ai, &c->choice->rows);
+        mpki_lower_make(c->ctx, c->loops, n, core->ap, core->ai, &c->choice->rows);
     return mpk_failed(status) ? status
                               : mpki_graph_of_rows(c->ctx, c->loops, n, core->ap, core->ai,
                                                    &c->choice->rows, c->graph);

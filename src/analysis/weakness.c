@@ -41,7 +41,7 @@ typedef struct taking {
     const mpk_problem *problem;
     const mpki_graph *graph;
     const mpki_core *core;
-    const mpki_rows *rows;
+    const mpki_lower *rows;
     mpki_moduli *moduli;
     int64_t shares;
 } taking;
@@ -77,7 +77,7 @@ mpk_status mpki_moduli_build(mpk_context *ctx, mpki_pool *pool, const mpk_proble
 static void along_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
     const taking *t = arg;
     const mpki_graph *g = t->graph;
-    const mpki_rows *rows = t->rows;
+    const mpki_lower *rows = t->rows;
     const double *entry = t->moduli->entry;
     const int32_t end = mpki_share_begin(g->xadj, g->n, share + 1, t->shares);
     (void)pool, (void)worker;
@@ -90,7 +90,7 @@ static void along_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
 }
 
 mpk_status mpki_moduli_along(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
-                             const mpki_core *core, const mpki_rows *rows, mpki_moduli *moduli) {
+                             const mpki_core *core, const mpki_lower *rows, mpki_moduli *moduli) {
     const int64_t count = graph->xadj[graph->n];
     if (moduli->along) return MPK_OK;
     moduli->along = MPKI_NEW(ctx, STAGE, count, double);

@@ -16,7 +16,7 @@ mpk_status mpki_moduli_build(mpk_context *ctx, mpki_pool *pool, const mpk_proble
 /** moduli->along, unless it is there: for the graph of the core, whose rows are given.
  *  Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_moduli_along(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
-                             const mpki_core *core, const mpki_rows *rows, mpki_moduli *moduli);
+                             const mpki_core *core, const mpki_lower *rows, mpki_moduli *moduli);
 void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli);
 
 /** Columns whose scaled diagonal entry is below `strong` get 1 in weak[n]; returns how many. */

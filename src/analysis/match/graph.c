@@ -17,7 +17,7 @@ typedef struct building {
     const int64_t *ap;
     const int32_t *ai;
     const double *absval;
-    const mpki_rows *rows;
+    const mpki_lower *rows;
     mpki_match_graph *graph;
     double *cost; /* nnz; MPKI_MATCH_NONE: not an entry */
     int64_t shares;
@@ -50,7 +50,7 @@ static void cost_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
 
 /* Entries of row v, with the diagonal one, be it zero; to [out] them, NULL: they are counted. */
 static int64_t row(const building *b, int32_t v, mpki_match_edge *to) {
-    const mpki_rows *rows = b->rows;
+    const mpki_lower *rows = b->rows;
     int64_t count = 1;
     if (to) *to = (mpki_match_edge){MPKI_MATCH_NONE, v};
     for (int64_t k = rows->ptr[v]; k < rows->ptr[v + 1]; k++) {
@@ -91,7 +91,7 @@ static void fill_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
 /* The lengths of the rows, then where they begin. */
 static void place_rows(mpki_pool *pool, building *b) {
     int64_t *ptr = b->graph->ptr;
-    const mpki_rows *rows = b->rows;
+    const mpki_lower *rows = b->rows;
     ptr[0] = 0;
     if (atomic_load(&b->gaps))
         mpki_pool_for(pool, 0, b->shares, count_item, b);
@@ -104,12 +104,12 @@ static void place_rows(mpki_pool *pool, building *b) {
 }
 
 mpk_status mpki_match_graph_build(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                                  const int32_t *ai, const double *absval, const mpki_rows *rows,
+                                  const int32_t *ai, const double *absval, const mpki_lower *rows,
                                   mpki_match_graph *graph) {
     mpk_status status = MPK_OK;
-    mpki_rows own = {0};
+    mpki_lower own = {0};
     *graph = (mpki_match_graph){.n = n};
-    if (!rows) status = mpki_rows_make(ctx, pool, n, ap, ai, &own);
+    if (!rows) status = mpki_lower_make(ctx, pool, n, ap, ai, &own);
     building b = {.ctx = ctx,
                   .n = n,
                   .ap = ap,
@@ -133,7 +133,7 @@ mpk_status mpki_match_graph_build(mpk_context *ctx, mpki_pool *pool, int32_t n, 
     if (mpki_cancelled(ctx)) status = mpki_stopped(ctx, "match");
 done:
     mpki_release(ctx, b.cost);
-    mpki_rows_free(ctx, &own);
+    mpki_lower_free(ctx, &own);
     if (mpk_failed(status)) mpki_match_graph_free(ctx, graph);
     return status;
 }

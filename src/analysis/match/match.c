@@ -9,7 +9,7 @@
 static const double SAFE_DIAGONAL = 0.1;
 
 mpk_status mpki_match_solve(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                            const int32_t *ai, const double *absval, const mpki_rows *rows,
+                            const int32_t *ai, const double *absval, const mpki_lower *rows,
                             mpki_matching *m) {
     *m = (mpki_matching){.ctx = ctx, .asking = {ctx, "analyse", 0}};
     mpk_status status = mpki_match_graph_build(ctx, pool, n, ap, ai, absval, rows, &m->graph);
@@ -56,7 +56,7 @@ mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int3
 }
 
 mpk_status mpki_match_with_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                                const int32_t *ai, const double *absval, const mpki_rows *rows,
+                                const int32_t *ai, const double *absval, const mpki_lower *rows,
                                 int32_t *mate, double *scale, int32_t *rank, char *bare) {
     mpki_matching m;
     mpk_status status = mpki_match_solve(ctx, pool, n, ap, ai, absval, rows, &m);

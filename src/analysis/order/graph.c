@@ -23,7 +23,7 @@ typedef struct filling {
     mpk_context *ctx;
     const int64_t *ap;
     const int32_t *ai;
-    const mpki_rows *rows;
+    const mpki_lower *rows;
     mpki_graph *graph;
     int64_t shares;
 } filling;
@@ -46,7 +46,7 @@ static void fill_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
 }
 
 mpk_status mpki_graph_of_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                              const int32_t *ai, const mpki_rows *rows, mpki_graph *graph) {
+                              const int32_t *ai, const mpki_lower *rows, mpki_graph *graph) {
     *graph = (mpki_graph){.n = n, .xadj = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int64_t)};
     if (!graph->xadj) return mpki_failed(ctx);
     int64_t sum = 0;
@@ -157,11 +157,11 @@ mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         status = number_vertices(ctx, n, mate, map, graph);
         if (!mpk_failed(status)) status = build_compressed(ctx, n, ap, ai, map, graph);
     } else {
-        mpki_rows rows;
+        mpki_lower rows;
         for (int32_t i = 0; map && i < n; i++) map[i] = i;
-        status = mpki_rows_make(ctx, NULL, n, ap, ai, &rows);
+        status = mpki_lower_make(ctx, NULL, n, ap, ai, &rows);
         if (!mpk_failed(status)) status = mpki_graph_of_rows(ctx, NULL, n, ap, ai, &rows, graph);
-        mpki_rows_free(ctx, &rows);
+        mpki_lower_free(ctx, &rows);
     }
     if (mpk_failed(status)) mpki_graph_free(ctx, graph);
     return status;

@@ -241,7 +241,7 @@ static void map_children(mpk_analysis *an, int32_t s, const int32_t *local) {
 }
 
 /* Entries of A whose earlier position is a column of s. */
-static int64_t place_entries(const mpk_analysis *an, const mpki_rows *rows, int32_t s,
+static int64_t place_entries(const mpk_analysis *an, const mpki_lower *rows, int32_t s,
                              const int32_t *local, int64_t fill) {
     const int64_t *ap = an->core.ap;
     const int32_t *ai = an->core.ai;
@@ -274,7 +274,7 @@ static int64_t place_entries(const mpk_analysis *an, const mpki_rows *rows, int3
 }
 
 /* How many those are. */
-static int64_t count_entries(const mpk_analysis *an, const mpki_rows *rows, int32_t s) {
+static int64_t count_entries(const mpk_analysis *an, const mpki_lower *rows, int32_t s) {
     const int64_t *ap = an->core.ap;
     const int32_t *ai = an->core.ai;
     const mpki_split *split = mpki_split_rows(an->split) ? an->split : NULL;
@@ -293,7 +293,7 @@ static int64_t count_entries(const mpk_analysis *an, const mpki_rows *rows, int3
 typedef struct mapping {
     mpk_context *ctx;
     mpk_analysis *an;
-    const mpki_rows *rows;
+    const mpki_lower *rows;
     int32_t *local; /* threads x positions; a worker clears its own when it begins */
     char *cleared;  /* threads */
     int64_t *work;  /* nsuper + 1: rows, columns and the like before each supernode */
@@ -349,7 +349,7 @@ static void weigh(mapping *m) {
     }
 }
 
-static mpk_status map_all(mpk_context *ctx, mpki_pool *pool, const mpki_rows *rows, int32_t *local,
+static mpk_status map_all(mpk_context *ctx, mpki_pool *pool, const mpki_lower *rows, int32_t *local,
                           mpk_analysis *an) {
     mapping m = {.ctx = ctx, .an = an, .rows = rows, .local = local};
     m.work = MPKI_NEW(ctx, STAGE, (int64_t)an->nsuper + 1, int64_t);
@@ -418,10 +418,10 @@ done:
     return status;
 }
 
-mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_rows *rows, mpk_analysis *an) {
+mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_lower *rows, mpk_analysis *an) {
     const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
     const bool general = an->symmetry == MPK_GENERAL;
-    mpki_rows own = {0};
+    mpki_lower own = {0};
     mpk_status status = MPK_OK;
     mpki_pool *pool = mpki_loops_pool(ctx, an->options.threads,
                                       general ? 0 : an->rptr[an->nsuper] + an->nnz, &status);
@@ -433,11 +433,11 @@ mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_rows *rows, mpk_anal
     if (!mpk_failed(status) && (!an->rel || !an->scatter_ptr || !an->scatter || !local))
         status = mpki_failed(ctx);
     if (!mpk_failed(status) && !general && !rows)
-        status = mpki_rows_make(ctx, pool, an->n, an->core.ap, an->core.ai, &own);
+        status = mpki_lower_make(ctx, pool, an->n, an->core.ap, an->core.ai, &own);
     if (!mpk_failed(status))
         status = general ? place_general(ctx, an, local)
                          : map_all(ctx, pool, rows ? rows : &own, local, an);
     mpki_release(ctx, local);
-    mpki_rows_free(ctx, &own);
+    mpki_lower_free(ctx, &own);
     return status;
 }

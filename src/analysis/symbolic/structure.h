@@ -14,6 +14,6 @@ mpk_status mpki_structure_rows(mpk_context *ctx, mpki_pool *pool, const mpki_gra
 /** Lists of children from the parents, each of which has a larger number. */
 void mpki_structure_children(mpk_analysis *an);
 /** rel, scatter_ptr, scatter. rows: of an->core; NULL: made here. */
-mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_rows *rows, mpk_analysis *an);
+mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_lower *rows, mpk_analysis *an);
 
 #endif

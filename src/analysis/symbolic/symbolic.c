@@ -117,7 +117,7 @@ static mpk_status find_tree(mpk_context *ctx, mpk_analysis *an, const mpki_graph
 
 static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
                           const int32_t *mate, const mpki_relax *relax, const mpki_etree *tree,
-                          const mpki_rows *rows) {
+                          const mpki_lower *rows) {
     const int32_t n = an->n, outer = mpki_split_rows(an->split);
     const int64_t positions = (int64_t)n + outer;
     mpki_graph built = {0}, below = {0};
@@ -177,7 +177,7 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
 }
 
 mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
-                            const int32_t *mate, const mpki_etree *tree, const mpki_rows *rows) {
+                            const int32_t *mate, const mpki_etree *tree, const mpki_lower *rows) {
     const bool device = an->info.ordered_for == MPK_ON_CUDA;
     return relaxed(ctx, an, graph, mate, device ? &mpki_relax_device : &mpki_relax_default, tree,
                    rows);

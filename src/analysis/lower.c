@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A transposition by several threads: each counts, and then places, the entries of its own columns;
  * in each row those of the first share come first. */
-#include "rows.h"
+#include "lower.h"
 
 #include <string.h>
 
@@ -40,11 +40,11 @@ int64_t mpki_shares(const mpki_pool *pool, int64_t entries) {
     return mpki_pool_threads(pool) < 2 || shares < 2 ? 1 : shares < most ? shares : most;
 }
 
-void mpki_rows_free(mpk_context *ctx, mpki_rows *rows) {
+void mpki_lower_free(mpk_context *ctx, mpki_lower *rows) {
     mpki_release(ctx, rows->ptr);
     mpki_release(ctx, rows->place);
     mpki_release(ctx, rows->column);
-    *rows = (mpki_rows){0};
+    *rows = (mpki_lower){0};
 }
 
 typedef struct turning {
@@ -52,7 +52,7 @@ typedef struct turning {
     int32_t n;
     const int64_t *ap;
     const int32_t *ai;
-    mpki_rows *rows;
+    mpki_lower *rows;
     int parts;
     int32_t cut[PARTS + 1]; /* of columns */
     int32_t *count;         /* parts x n: entries of a row, then where the next one goes in it */
@@ -105,7 +105,7 @@ static void begin_item(mpki_pool *pool, int worker, void *arg, int64_t r) {
 
 static void place_item(mpki_pool *pool, int worker, void *arg, int64_t p) {
     turning *t = arg;
-    const mpki_rows *rows = t->rows;
+    const mpki_lower *rows = t->rows;
     int32_t *next = t->count + p * t->n;
     mpki_asking asking = {t->ctx, STAGE, 0};
     (void)pool, (void)worker;
@@ -121,12 +121,12 @@ static void place_item(mpki_pool *pool, int worker, void *arg, int64_t p) {
     }
 }
 
-mpk_status mpki_rows_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                          const int32_t *ai, mpki_rows *rows) {
+mpk_status mpki_lower_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                          const int32_t *ai, mpki_lower *rows) {
     const int threads = mpki_pool_threads(pool);
     turning t = {.ctx = ctx, .n = n, .ap = ap, .ai = ai, .rows = rows};
     t.parts = threads < PARTS ? threads : PARTS;
-    *rows = (mpki_rows){.ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int64_t)};
+    *rows = (mpki_lower){.ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int64_t)};
     t.count = MPKI_NEW(ctx, STAGE, t.parts * (int64_t)n, int32_t);
     mpk_status status = rows->ptr && t.count ? MPK_OK : mpki_failed(ctx);
     if (mpk_failed(status)) goto done;
@@ -145,6 +145,6 @@ mpk_status mpki_rows_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const in
     if (!mpk_failed(status) && mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
 done:
     mpki_release(ctx, t.count);
-    if (mpk_failed(status)) mpki_rows_free(ctx, rows);
+    if (mpk_failed(status)) mpki_lower_free(ctx, rows);
     return status;
 }

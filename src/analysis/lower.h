@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef MPKI_ROWS_H
-#define MPKI_ROWS_H
+#ifndef MPKI_LOWER_H
+#define MPKI_LOWER_H
 /** The lower triangle of A by rows, from the columns that it is given by. It is made once: the
  *  graphs, the moduli along them and the lists of the analysis are read off it row by row, which
  *  many threads can do. */
 #include "../core/pool.h"
 
 /** The entries of row v but for the diagonal are ptr[v] .. ptr[v + 1] - 1, by increasing column. */
-typedef struct mpki_rows {
+typedef struct mpki_lower {
     int64_t *ptr;    /**< n + 1 */
     int64_t *place;  /**< ptr[n]: where each is in ai */
     int32_t *column; /**< ptr[n] */
-} mpki_rows;
+} mpki_lower;
 
 /** rows [out] empty after a failure; to be freed. The same for any number of threads.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
-mpk_status mpki_rows_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                          const int32_t *ai, mpki_rows *rows);
-void mpki_rows_free(mpk_context *ctx, mpki_rows *rows);
+mpk_status mpki_lower_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                          const int32_t *ai, mpki_lower *rows);
+void mpki_lower_free(mpk_context *ctx, mpki_lower *rows);
 
 /** A pool of so many threads for loops over a matrix of so many entries; NULL: one thread, or too
  *  little to do. *status: MPK_ERR_MEMORY where there should be one. */
