@@ -8,14 +8,15 @@
 static const char STAGE[] = "analyse";
 
 enum {
-    PARTS = 16,             /* shares of the columns at most: each has a count for each row */
-    LOOPS = 200000,         /* entries from which loops are shared */
-    SHARE = 20000, EACH = 4 /* entries of a share at least; shares for a thread */
+    PARTS = 16,     /* shares of the columns at most: each has a count for each row */
+    LOOPS = 200000, /* entries from which loops are shared */
+    EACH = 4        /* shares for a thread */
 };
 
 mpki_pool *mpki_loops_pool(mpk_context *ctx, int threads, int64_t entries, mpk_status *status) {
     threads = mpki_context_threads(ctx, threads);
-    if (threads < 2 || entries < LOOPS || mpk_failed(*status)) return NULL;
+    const bool pays = entries >= LOOPS || mpki_context_takes_all(ctx);
+    if (threads < 2 || !pays || mpk_failed(*status)) return NULL;
     mpki_pool *pool = mpki_context_pool(ctx, threads, 1);
     if (!pool) *status = mpki_failed(ctx);
     return pool;
@@ -35,9 +36,8 @@ int32_t mpki_share_begin(const int64_t *ptr, int32_t n, int64_t k, int64_t share
     return low;
 }
 
-int64_t mpki_shares(const mpki_pool *pool, int64_t entries) {
-    const int64_t most = EACH * (int64_t)mpki_pool_threads(pool), shares = entries / SHARE;
-    return mpki_pool_threads(pool) < 2 || shares < 2 ? 1 : shares < most ? shares : most;
+int64_t mpki_shares(const mpki_pool *pool) {
+    return mpki_pool_threads(pool) < 2 ? 1 : EACH * (int64_t)mpki_pool_threads(pool);
 }
 
 void mpki_lower_free(mpk_context *ctx, mpki_lower *rows) {

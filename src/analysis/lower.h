@@ -25,7 +25,7 @@ mpki_pool *mpki_loops_pool(mpk_context *ctx, int threads, int64_t entries, mpk_s
 
 /** Shares of about as many entries each: the first row of share k of `shares`; k = shares: n. */
 int32_t mpki_share_begin(const int64_t *ptr, int32_t n, int64_t k, int64_t shares);
-/** How many shares a loop over so many entries has. */
-int64_t mpki_shares(const mpki_pool *pool, int64_t entries);
+/** How many shares a loop has; 1 without a pool. */
+int64_t mpki_shares(const mpki_pool *pool);
 
 #endif

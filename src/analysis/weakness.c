@@ -69,7 +69,7 @@ mpk_status mpki_moduli_build(mpk_context *ctx, mpki_pool *pool, const mpk_proble
         mpki_moduli_free(ctx, moduli);
         return mpki_failed(ctx);
     }
-    taking t = {.problem = problem, .moduli = moduli, .shares = mpki_shares(pool, problem->nnz)};
+    taking t = {.problem = problem, .moduli = moduli, .shares = mpki_shares(pool)};
     mpki_pool_for(pool, 0, t.shares, take_item, &t);
     return MPK_OK;
 }
@@ -99,7 +99,7 @@ mpk_status mpki_moduli_along(mpk_context *ctx, mpki_pool *pool, const mpki_graph
                 .core = core,
                 .rows = rows,
                 .moduli = moduli,
-                .shares = mpki_shares(pool, count)};
+                .shares = mpki_shares(pool)};
     mpki_pool_for(pool, 0, t.shares, along_item, &t);
     return MPK_OK;
 }

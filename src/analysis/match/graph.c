@@ -117,7 +117,7 @@ mpk_status mpki_match_graph_build(mpk_context *ctx, mpki_pool *pool, int32_t n, 
                   .absval = absval,
                   .rows = rows ? rows : &own,
                   .graph = graph,
-                  .shares = mpki_shares(pool, ap[n])};
+                  .shares = mpki_shares(pool)};
     b.cost = MPKI_NEW(ctx, "match", ap[n], double);
     graph->ptr = MPKI_NEW(ctx, "match", (int64_t)n + 1, int64_t);
     if (!mpk_failed(status) && (!b.cost || !graph->ptr)) status = mpki_failed(ctx);

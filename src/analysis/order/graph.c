@@ -58,7 +58,7 @@ mpk_status mpki_graph_of_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, cons
     graph->xadj[n] = sum;
     graph->adj = MPKI_NEW(ctx, STAGE, sum, int32_t);
     mpk_status status = graph->adj ? MPK_OK : mpki_failed(ctx);
-    filling f = {ctx, ap, ai, rows, graph, mpki_shares(pool, sum)};
+    filling f = {ctx, ap, ai, rows, graph, mpki_shares(pool)};
     if (!mpk_failed(status)) mpki_pool_for(pool, 0, f.shares, fill_item, &f);
     if (!mpk_failed(status) && mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
     if (mpk_failed(status)) mpki_graph_free(ctx, graph);

@@ -360,7 +360,7 @@ static mpk_status map_all(mpk_context *ctx, mpki_pool *pool, const mpki_lower *r
         return mpki_failed(ctx);
     }
     weigh(&m);
-    m.shares = mpki_shares(pool, m.work[an->nsuper]);
+    m.shares = mpki_shares(pool);
     m.counted = m.shares > 1;
     an->scatter_ptr[0] = 0;
     if (m.counted) {
