@@ -87,9 +87,9 @@ static mpk_status use_matching(mpki_chooser *c, const double *equilibrated, cons
     char *bare = MPKI_NEW(c->ctx, STAGE, p->n, char);
     mpk_status status = mpki_failed(c->ctx);
     if (!mpk_failed(status))
-        status = mpki_match_with_rows(c->ctx, c->loops, p->n, p->ap, p->ai, c->moduli.entry,
-                                      &choice->rows, choice->mate, choice->scale, &choice->rank,
-                                      bare);
+        status =
+            mpki_match_with_rows(c->ctx, c->loops, p->n, p->ap, p->ai, c->moduli.entry,
+                                 &choice->rows, choice->mate, choice->scale, &choice->rank, bare);
     if (!mpk_failed(status)) {
         choice->scale_far = scaled_far(p->n, choice->scale, equilibrated);
         mpki_weak_columns(p->n, c->moduli.diagonal, choice->scale, STRONG, c->weak);

@@ -13,7 +13,7 @@ typedef struct mpki_choice {
     bool scale_far;  /**< it differs from equilibration by more than 1000 somewhere */
     int32_t rank;    /**< structural rank; -1: not computed */
     int32_t failing; /**< pivots that the trial elimination of the order gave up; 0: no trial */
-    mpki_lower rows;  /**< of the core */
+    mpki_lower rows; /**< of the core */
     mpki_core core;  /**< what is to be factorized: all of A unless rank < n */
     mpki_etree tree; /**< of the order, of columns; empty: not known */
     mpk_ordering ordering;

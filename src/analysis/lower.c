@@ -122,7 +122,7 @@ static void place_item(mpki_pool *pool, int worker, void *arg, int64_t p) {
 }
 
 mpk_status mpki_lower_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                          const int32_t *ai, mpki_lower *rows) {
+                           const int32_t *ai, mpki_lower *rows) {
     const int threads = mpki_pool_threads(pool);
     turning t = {.ctx = ctx, .n = n, .ap = ap, .ai = ai, .rows = rows};
     t.parts = threads < PARTS ? threads : PARTS;

@@ -16,7 +16,7 @@ typedef struct mpki_lower {
 /** rows [out] empty after a failure; to be freed. The same for any number of threads.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 mpk_status mpki_lower_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
-                          const int32_t *ai, mpki_lower *rows);
+                           const int32_t *ai, mpki_lower *rows);
 void mpki_lower_free(mpk_context *ctx, mpki_lower *rows);
 
 /** A pool of so many threads for loops over a matrix of so many entries; NULL: one thread, or too

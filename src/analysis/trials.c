@@ -25,7 +25,7 @@ enum {
     /* columns up to which each graph is dissected beside AMD, of larger ones the first alone */
     SMALL = 65536,
     LARGE = 5000, /* columns from which a graph is dissected beside AMD for the processor, too */
-    WORTH = 2000 /* columns from which threads are asked at all */
+    WORTH = 2000  /* columns from which threads are asked at all */
 };
 
 /* ---- a trial --------------------------------------------------------------------------------- */
@@ -174,7 +174,8 @@ mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const i
     for (int k = 0; k < 2 && !mpk_failed(status); k++) status = g.status[k];
     if (!mpk_failed(status)) {
         time_s[0] = g.time_s;
-        time_s[1] = scaled ? mpki_makespan_late(&g.m, mpki_trial_graph(c, t), tree, late) : g.time_s;
+        time_s[1] =
+            scaled ? mpki_makespan_late(&g.m, mpki_trial_graph(c, t), tree, late) : g.time_s;
     }
     if (!mpk_failed(g.status[0])) mpki_makespan_free(c->ctx, &g.m);
     return status;
@@ -298,7 +299,8 @@ static mpki_pairs settle(race *r) {
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
         if (k != wins && (wins != MPKI_PAIRS || (k != MPKI_WEAK_PAIRS && k != other)))
             give_up(r, k);
-    if (wins != MPKI_PAIRS && !worth_it(r->c, &r->trial[wins])) mpki_dissection_give_up(r->nd[wins]);
+    if (wins != MPKI_PAIRS && !worth_it(r->c, &r->trial[wins]))
+        mpki_dissection_give_up(r->nd[wins]);
     return wins;
 }
 
@@ -307,8 +309,8 @@ static void dissect_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_trial *t = &r->trial[item];
     (void)worker;
     if (r->out[item]) return;
-    if (!r->c->device && !mpki_may_improve(r->c->ctx, mpki_trial_graph(r->c, t),
-                                           r->c->options->model_threads))
+    if (!r->c->device &&
+        !mpki_may_improve(r->c->ctx, mpki_trial_graph(r->c, t), r->c->options->model_threads))
         return;
     r->nd_status[item] = mpki_dissection_begin(r->c->ctx, mpki_trial_graph(r->c, t),
                                                r->c->options->seed, pool, &t->begun);
@@ -393,8 +395,8 @@ static mpk_status side_by_side(const mpki_chooser *c, mpki_pool *pool, mpki_tria
     r.runs[MPKI_WEAK_PAIRS] = r.runs[MPKI_ALL_PAIRS] = true;
     r.runs[MPKI_NO_PAIRS] = paired(c, weak) > FEW * c->problem->n;
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
-        r.dissects[k] = dissects_beside(c) &&
-                        (k == MPKI_WEAK_PAIRS || (c->device && c->problem->n <= SMALL));
+        r.dissects[k] =
+            dissects_beside(c) && (k == MPKI_WEAK_PAIRS || (c->device && c->problem->n <= SMALL));
     return run_race(&r, pool, best);
 }
 

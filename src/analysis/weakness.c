@@ -95,11 +95,8 @@ mpk_status mpki_moduli_along(mpk_context *ctx, mpki_pool *pool, const mpki_graph
     if (moduli->along) return MPK_OK;
     moduli->along = MPKI_NEW(ctx, STAGE, count, double);
     if (!moduli->along) return mpki_failed(ctx);
-    taking t = {.graph = graph,
-                .core = core,
-                .rows = rows,
-                .moduli = moduli,
-                .shares = mpki_shares(pool)};
+    taking t = {
+        .graph = graph, .core = core, .rows = rows, .moduli = moduli, .shares = mpki_shares(pool)};
     mpki_pool_for(pool, 0, t.shares, along_item, &t);
     return MPK_OK;
 }

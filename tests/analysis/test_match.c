@@ -586,7 +586,8 @@ static void can_be_cancelled_in_its_search(void **state) {
     mpk_context *ctx = context(state);
     mpk_context_set_progress(ctx, stop_later, &calls);
     mpki_matching m;
-    assert_int_equal(mpki_match_solve(ctx, NULL, a.n, a.ap, a.ai, a.ax, NULL, &m), MPK_ERR_CANCELLED);
+    assert_int_equal(mpki_match_solve(ctx, NULL, a.n, a.ap, a.ai, a.ax, NULL, &m),
+                     MPK_ERR_CANCELLED);
     assert_in_range(calls, 2, 1000); /* it asks before its search, too */
     matrix_free(&a);
 }

@@ -41,10 +41,14 @@ static mpk_problem *singular_kkt(void) {
 
 /* Without matching, with pairs, with a dissection that is taken, one that is begun and given up, and
  * a core. */
-static const char *const specs[] = {"helmholtz 2d 60",        "stokes mac 40",
-                                    "optimal-control 400",    "lp-kkt 700 2100",
-                                    "control-distributed 14", "nlpkkt 16",
-                                    "helmholtz 2d 50 boundary=absorbing", NULL};
+static const char *const specs[] = {"helmholtz 2d 60",
+                                    "stokes mac 40",
+                                    "optimal-control 400",
+                                    "lp-kkt 700 2100",
+                                    "control-distributed 14",
+                                    "nlpkkt 16",
+                                    "helmholtz 2d 50 boundary=absorbing",
+                                    NULL};
 
 static mpk_problem *make(const char *spec) {
     mpk_problem *a = NULL;

@@ -48,7 +48,8 @@ static mpk_status order_long(mpk_context *ctx, const mpki_graph *graph, int32_t 
     const int32_t n = graph->n;
     const int64_t edges = graph->xadj[n], length = lists(graph);
     double control[AMD_CONTROL], info[AMD_INFO] = {0};
-    SuiteSparse_long *work = MPKI_NEW(ctx, STAGE, length + (ARRAYS + 1) * (int64_t)n, SuiteSparse_long);
+    SuiteSparse_long *work =
+        MPKI_NEW(ctx, STAGE, length + (ARRAYS + 1) * (int64_t)n, SuiteSparse_long);
     if (!work) return mpki_failed(ctx);
     SuiteSparse_long *at = work + length, *part[ARRAYS + 1];
     for (int k = 0; k <= ARRAYS; k++) part[k] = at + (int64_t)k * n;

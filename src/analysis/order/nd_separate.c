@@ -220,8 +220,8 @@ static void refine(state *s) {
     int failures = 0;
     int32_t run = s->g->n / 20;
     run = run < LEAST_RUN ? LEAST_RUN : run > MOST_RUN ? MOST_RUN : run;
-    for (int k = 0; k < PASSES && failures < 2 && !mpki_asks(&s->asking, 4 * (int64_t)s->g->n) &&
-                    !ended(s);
+    for (int k = 0;
+         k < PASSES && failures < 2 && !mpki_asks(&s->asking, 4 * (int64_t)s->g->n) && !ended(s);
          k++, to = (int8_t)(1 - to))
         failures = pass(s, to, run) ? 0 : failures + 1;
 }
@@ -237,8 +237,7 @@ static void grow(state *s, uint64_t *random) {
     int32_t seed = (int32_t)(mpki_random_xorshift(random) % (uint32_t)n);
     memset(s->where, MPKI_ND_B, (size_t)n);
     weigh(s);
-    while (!ended(s) && s->part[MPKI_ND_SEP] == 0 &&
-           s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
+    while (!ended(s) && s->part[MPKI_ND_SEP] == 0 && s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
         while (s->where[seed] != MPKI_ND_B) seed = seed + 1 < n ? seed + 1 : 0;
         s->where[seed] = MPKI_ND_SEP;
         s->part[MPKI_ND_B] -= s->g->weight[seed];
@@ -369,8 +368,8 @@ mpk_status mpki_nd_separate(const mpki_nd_task *task, mpki_nd_graph *graph, uint
         while (middle->coarser) middle = middle->coarser;
     }
     if (!mpk_failed(status))
-        status = attempt_all(task, middle, graph->n > LARGE ? RUNS_LARGE : RUNS_SMALL, random,
-                             s.where);
+        status =
+            attempt_all(task, middle, graph->n > LARGE ? RUNS_LARGE : RUNS_SMALL, random, s.where);
     if (mpk_failed(status)) goto done;
     s.g = middle;
     weigh(&s);

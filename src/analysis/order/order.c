@@ -275,8 +275,8 @@ bool mpki_may_improve(mpk_context *ctx, const mpki_graph *graph, int cores) {
 }
 
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                              int cores, mpki_dissection **begun, mpki_etree *tree,
-                              mpki_cost *cost, mpk_ordering *used) {
+                              int cores, mpki_dissection **begun, mpki_etree *tree, mpki_cost *cost,
+                              mpk_ordering *used) {
     mpki_etree other = {0};
     *used = MPK_ORDERING_AMD;
     if (!mpki_worth_improving(graph, cores, cost)) return MPK_OK;

@@ -66,8 +66,8 @@ mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, in
  * *used [out]. */
 typedef struct mpki_dissection mpki_dissection;
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                              int cores, mpki_dissection **begun, mpki_etree *tree,
-                              mpki_cost *cost, mpk_ordering *used);
+                              int cores, mpki_dissection **begun, mpki_etree *tree, mpki_cost *cost,
+                              mpk_ordering *used);
 /** May it be expected? A guess before AMD's order is there, from the width of the graph; on the high
  *  side. */
 bool mpki_may_improve(mpk_context *ctx, const mpki_graph *graph, int cores);

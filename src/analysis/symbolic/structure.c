@@ -156,8 +156,7 @@ static void find_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_asking asking = {f->ctx, "analyse", 0};
     mpk_status status = (mpk_status)f->failed;
     (void)pool;
-    if (!mpk_failed(status) && !set->block &&
-        !mpki_rowset_create(f->ctx, STAGE, f->graph->n, set))
+    if (!mpk_failed(status) && !set->block && !mpki_rowset_create(f->ctx, STAGE, f->graph->n, set))
         status = mpki_failed(f->ctx);
     for (int32_t s = f->first[item]; !mpk_failed(status) && s <= f->top[item]; s++)
         status = find_rows(f, s, set, &asking);
@@ -198,8 +197,9 @@ mpk_status mpki_structure_rows(mpk_context *ctx, mpki_pool *pool, const mpki_gra
     f.first = MPKI_NEW(ctx, STAGE, ns, int32_t);
     f.top = MPKI_NEW(ctx, STAGE, ns, int32_t);
     f.inside = MPKI_NEW(ctx, STAGE, ns, char);
-    mpk_status status =
-        an->ridx && size && low && f.set && f.first && f.top && f.inside ? MPK_OK : mpki_failed(ctx);
+    mpk_status status = an->ridx && size && low && f.set && f.first && f.top && f.inside
+                            ? MPK_OK
+                            : mpki_failed(ctx);
     if (!mpk_failed(status)) {
         cut_subtrees(&f, threads, size, low);
         mpki_pool_for(pool, 0, f.tasks, find_item, &f);

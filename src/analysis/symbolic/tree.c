@@ -182,7 +182,7 @@ mpk_status mpki_etree_columns(mpk_context *ctx, const mpki_graph *graph, const m
         const int32_t end = k + 1 < n ? first[k + 1] : next;
         for (int32_t c = first[k]; c < end; c++) {
             columns->count[c] = tree->count[k] - (c - first[k]);
-            columns->parent[c] = c + 1 < end              ? c + 1
+            columns->parent[c] = c + 1 < end           ? c + 1
                                  : tree->parent[k] < 0 ? -1
                                                        : first[tree->parent[k]];
         }
