@@ -149,8 +149,7 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
     mpki_choice choice = {.rank = -1};
     double start = mpki_now_s();
     const double bytes = fmax(analysis_bytes(an), 0);
-    mpk_status status =
-        mpki_memory_check(ctx, STAGE, "the analysis", bytes, options->memory_limit);
+    mpk_status status = mpki_memory_check(ctx, STAGE, "the analysis", bytes, options->memory_limit);
     if (!mpk_failed(status) && options->memory_limit <= 0) mpki_keep_more(ctx, bytes);
     if (!mpk_failed(status)) status = choose(ctx, problem, options, keep, an, &graph, &choice);
     double ordered = mpki_now_s();

@@ -150,13 +150,12 @@ typedef struct device_guess {
 static void guess_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     device_guess *g = arg;
     int32_t failing;
-    (void)pool, (void)worker;
     if (item == 1) {
         g->status[1] = find_failing(g->c, g->t, g->vertex_perm, g->late, &failing);
         return;
     }
     const mpki_graph *graph = mpki_trial_graph(g->c, g->t);
-    mpk_status status = mpki_etree_make(g->c->ctx, graph, g->vertex_perm, g->tree);
+    mpk_status status = mpki_etree_make(g->c->ctx, pool, worker, graph, g->vertex_perm, g->tree);
     if (!mpk_failed(status))
         status = mpki_makespan_make(g->c->ctx, graph, g->tree, &g->m, &g->time_s);
     g->status[0] = status;
@@ -192,13 +191,12 @@ static void amd_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     amd_guess *g = arg;
     const mpki_chooser *c = g->c;
     mpki_trial *t = g->t;
-    (void)pool, (void)worker;
     if (item == 1) {
         g->status[1] = find_failing(c, t, t->vertex_perm, t->late, &t->failing);
         return;
     }
     const mpki_graph *graph = mpki_trial_graph(c, t);
-    g->status[0] = mpki_etree_make(c->ctx, graph, t->vertex_perm, &t->tree);
+    g->status[0] = mpki_etree_make(c->ctx, pool, worker, graph, t->vertex_perm, &t->tree);
     if (!mpk_failed(g->status[0]))
         t->cost = mpki_etree_cost(graph, &t->tree, c->options->model_threads);
 }

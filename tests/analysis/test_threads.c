@@ -3,6 +3,7 @@
  * gets no memory. */
 #include "context.h"
 
+#include "analysis/symbolic/symbolic.h"
 #include "core/pool.h"
 
 #include <math.h>
@@ -105,6 +106,37 @@ static void test_same(void **state) {
     }
 }
 
+/* Trees and counts of any order: subtrees side by side or not. */
+static void test_same_trees(void **state) {
+    (void)state;
+    mpki_context_set_cores(ctx, 5);
+    for (int trial = 0; trial < 120; trial++) {
+        const int32_t n = 1 + random_below(trial < 100 ? 80 : 500);
+        pattern p = trial % 10 ? pattern_random(n, random_below(3 * n), 100) : pattern_grid(31, 30);
+        mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
+        int32_t *perm = random_perm(p.n);
+        mpki_graph graph = {0};
+        mpki_etree one = {0}, many = {0}, again = {0};
+        assert_int_equal(mpki_graph_build(ctx, p.n, a->ap, a->ai, NULL, NULL, &graph), MPK_OK);
+        assert_int_equal(mpki_etree_make(ctx, NULL, 0, &graph, perm, &one), MPK_OK);
+        mpki_pool *pool = mpki_context_pool(ctx, 5, 1);
+        assert_non_null(pool);
+        assert_int_equal(mpki_etree_make(ctx, pool, 0, &graph, perm, &many), MPK_OK);
+        assert_memory_equal(one.perm, many.perm, 4 * (size_t)p.n * sizeof *perm);
+        /* its own postorder has subtrees that are intervals */
+        assert_int_equal(mpki_etree_make(ctx, pool, 0, &graph, one.perm, &again), MPK_OK);
+        assert_memory_equal(one.count, again.count, (size_t)p.n * sizeof *perm);
+        assert_memory_equal(one.parent, again.parent, (size_t)p.n * sizeof *perm);
+        mpki_etree_free(ctx, &one);
+        mpki_etree_free(ctx, &many);
+        mpki_etree_free(ctx, &again);
+        mpki_graph_free(ctx, &graph);
+        problem_free(&a);
+        free(perm);
+        free(p.entry);
+    }
+}
+
 /* A dissection by itself: whatever the threads, and from several starts on a middle graph. */
 static void test_same_dissection(void **state) {
     (void)state;
@@ -186,6 +218,7 @@ static void test_cancelled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_same_trees, setup, teardown),
         cmocka_unit_test_setup_teardown(test_same_dissection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),

@@ -287,7 +287,10 @@ mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t
     mpk_status status = begun && *begun
                             ? mpki_dissection_end(ctx, begun, perm)
                             : order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, perm);
-    if (!mpk_failed(status)) status = mpki_etree_make(ctx, graph, perm, &other);
+    if (!mpk_failed(status)) {
+        mpki_pool *pool = mpki_loops_pool(ctx, threads, graph->xadj[graph->n], &status);
+        if (!mpk_failed(status)) status = mpki_etree_make(ctx, pool, 0, graph, perm, &other);
+    }
     mpki_release(ctx, perm);
     if (mpk_failed(status)) return status;
     const mpki_cost nd = mpki_etree_cost(graph, &other, cores);
@@ -331,7 +334,7 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
     const int cores = MODEL_CORES;
     *used = MPK_ORDERING_AMD;
     mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, 1, perm);
-    if (!mpk_failed(status)) status = mpki_etree_make(ctx, graph, perm, &tree);
+    if (!mpk_failed(status)) status = mpki_etree_make(ctx, NULL, 0, graph, perm, &tree);
     if (!mpk_failed(status)) {
         mpki_cost cost = mpki_etree_cost(graph, &tree, cores);
         status = mpki_order_improve(ctx, graph, seed, threads, cores, NULL, &tree, &cost, used);

@@ -103,7 +103,7 @@ mpk_status mpki_etree_makespan(mpk_context *ctx, const mpki_graph *graph, const 
 mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                                const int32_t *late, double time_s[2]) {
     mpki_etree tree;
-    mpk_status status = mpki_etree_make(ctx, graph, perm, &tree);
+    mpk_status status = mpki_etree_make(ctx, NULL, 0, graph, perm, &tree);
     if (!mpk_failed(status)) status = mpki_etree_makespan(ctx, graph, &tree, late, time_s);
     mpki_etree_free(ctx, &tree);
     return status;

@@ -107,7 +107,11 @@ static mpk_status find_tree(mpk_context *ctx, mpk_analysis *an, const mpki_graph
     const int32_t positions = graph->n;
     mpk_status status = MPK_OK;
     *used = known && known->n == positions ? known : made;
-    if (*used == made) status = mpki_etree_make(ctx, graph, an->perm, made);
+    if (*used == made) {
+        mpki_pool *pool =
+            mpki_loops_pool(ctx, an->options.threads, graph->xadj[positions], &status);
+        if (!mpk_failed(status)) status = mpki_etree_make(ctx, pool, 0, graph, an->perm, made);
+    }
     for (int32_t k = 0; !mpk_failed(status) && k < positions; k++) {
         an->perm[k] = (*used)->perm[k];
         an->iperm[an->perm[k]] = k;

@@ -13,10 +13,11 @@
 mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *perm,
                             int32_t *iperm, int32_t *parent, int32_t *count);
 
-/** The same for an order that stays as it is. tree [out] empty after a failure; to be freed.
- *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
-mpk_status mpki_etree_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
-                           mpki_etree *tree);
+/** The same for an order that stays as it is, large subtrees side by side. pool, worker: of the task
+ *  that this is part of; NULL, 0: none. tree [out] empty after a failure; to be freed. The same for
+ *  any number of threads. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
+mpk_status mpki_etree_make(mpk_context *ctx, mpki_pool *pool, int worker, const mpki_graph *graph,
+                           const int32_t *perm, mpki_etree *tree);
 /** From the tree of a graph whose vertices stand for several columns to that of the columns, those of
  *  a vertex one after the other; perm and iperm [out] are left to the caller. vertices of weight 1:
  *  the same tree. columns [out] to be freed. Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
