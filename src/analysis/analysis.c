@@ -148,9 +148,8 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
     mpki_graph graph = {0};
     mpki_choice choice = {.rank = -1};
     double start = mpki_now_s();
-    const double bytes = fmax(analysis_bytes(an), 0);
-    mpk_status status = mpki_memory_check(ctx, STAGE, "the analysis", bytes, options->memory_limit);
-    if (!mpk_failed(status) && options->memory_limit <= 0) mpki_keep_more(ctx, bytes);
+    mpk_status status = mpki_memory_check(ctx, STAGE, "the analysis", fmax(analysis_bytes(an), 0),
+                                          options->memory_limit);
     if (!mpk_failed(status)) status = choose(ctx, problem, options, keep, an, &graph, &choice);
     double ordered = mpki_now_s();
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.7))
@@ -171,7 +170,6 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
                        "structurally singular: at most %d of %d rows are independent", rank, an->n);
     mpki_graph_free(ctx, &graph);
     mpki_choice_free(ctx, &choice);
-    mpki_keep_more(ctx, 0);
     return status;
 }
 

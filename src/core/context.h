@@ -41,7 +41,6 @@ struct mpk_context {
         mpki_lock lock;
         int count; /* oldest first */
         size_t bytes;
-        _Atomic size_t more; /* that may be kept beyond the usual: mpki_keep_more() */
         struct mpki_block *block[MPKI_KEPT_MOST];
     } kept;
 };

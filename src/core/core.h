@@ -20,9 +20,6 @@ void *mpki_resize(mpk_context *ctx, const char *stage, void *old, int64_t count,
 double mpki_alloc_bytes(double bytes);
 /** Free; NULL is fine. Any thread. */
 void mpki_release(mpk_context *ctx, void *ptr);
-/** Let so many bytes more of freed blocks wait for the next request, in a call that takes and frees
- *  much in turn: the system clears each page that it gives. 0: as before; what is too much is freed. */
-void mpki_keep_more(mpk_context *ctx, double bytes);
 
 #define MPKI_NEW(ctx, stage, count, type)                                                          \
     ((type *)mpki_alloc((ctx), (stage), (count), sizeof(type)))

@@ -103,15 +103,10 @@ static header *take_kept(mpk_context *ctx, size_t whole) {
     return found;
 }
 
-static size_t kept_limit(const mpk_context *ctx) {
-    return KEPT_LIMIT ? KEPT_LIMIT + atomic_load(&ctx->kept.more) : 0;
-}
-
 static bool keep(mpk_context *ctx, header *block) {
-    const size_t limit = kept_limit(ctx);
-    if (block->size < KEPT_LEAST || block->size > limit / 2) return false;
+    if (block->size < KEPT_LEAST || block->size > KEPT_LIMIT / 2) return false;
     lock_kept(ctx);
-    while (ctx->kept.count == MPKI_KEPT_MOST || ctx->kept.bytes + block->size > limit)
+    while (ctx->kept.count == MPKI_KEPT_MOST || ctx->kept.bytes + block->size > KEPT_LIMIT)
         drop_oldest(ctx);
     ctx->kept.block[ctx->kept.count++] = block;
     ctx->kept.bytes += block->size;
@@ -121,19 +116,6 @@ static bool keep(mpk_context *ctx, header *block) {
 
 mpk_allocator mpki_allocator_of(const mpk_allocator *given) {
     return given ? *given : (mpk_allocator){default_alloc, default_release, NULL};
-}
-
-void mpki_keep_more(mpk_context *ctx, double bytes) {
-    atomic_store(&ctx->kept.more, bytes > 0 && bytes < 1e15 ? (size_t)bytes : 0);
-    lock_kept(ctx);
-    for (int k = ctx->kept.count - 1; k >= 0; k--) { /* large ones would not have been kept */
-        header *block = ctx->kept.block[k];
-        if (block->size <= kept_limit(ctx) / 2) continue;
-        remove_kept(ctx, k);
-        ctx->allocator.release(ctx->allocator.user, block, block->size);
-    }
-    while (ctx->kept.bytes > kept_limit(ctx)) drop_oldest(ctx);
-    mpki_lock_give(&ctx->kept.lock);
 }
 
 void mpki_kept_release(mpk_context *ctx) {
