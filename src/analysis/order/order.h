@@ -15,17 +15,6 @@ mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, int32_t *pe
 bool mpki_camd_takes(const mpki_graph *graph);
 mpk_status mpki_order_camd(mpk_context *ctx, const mpki_graph *graph, const int32_t *late,
                            int32_t *perm);
-/** Each edge once, from the lower to the higher vertex, as AMD and CAMD take them: ptr [out] n + 1,
- *  idx [out] xadj[n] / 2. */
-static inline void mpki_upper_edges(const mpki_graph *graph, int *ptr, int *idx) {
-    int fill = 0;
-    for (int32_t v = 0; v < graph->n; v++) {
-        ptr[v] = fill;
-        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++)
-            if (graph->adj[k] > v) idx[fill++] = graph->adj[k];
-    }
-    ptr[graph->n] = fill;
-}
 /** Nested dissection: METIS 5 (Karypis & Kumar 1998). */
 mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t *perm);
 /** Nested dissection: SCOTCH 7 (Pellegrini & Roman 1996). */
