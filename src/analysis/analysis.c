@@ -104,12 +104,11 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
     if (!mpk_failed(status) && an->symmetry == MPK_GENERAL)
         return mpki_choose_general(ctx, problem, options, graph, an);
     if (!mpk_failed(status))
-        status = mpki_graph_build(ctx, an->n, an->ap, an->ai, NULL, NULL, graph);
-    if (!mpk_failed(status))
         status = mpki_choose(ctx, problem, options, keep, graph, an->perm, choice,
                              &an->info.time_match_s);
     if (mpk_failed(status)) return status;
     an->info.ordering = choice->ordering;
+    if (an->split) mpki_etree_free(ctx, &choice->tree); /* of the interior without what is below */
     if (an->split && options->ordering == MPK_ORDERING_AUTO)
         status = mpki_split_order(ctx, options, graph, choice->mate, an);
     if (mpk_failed(status)) return status;
@@ -157,7 +156,8 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     if (!mpk_failed(status))
         status = tree ? mpki_tree_given(ctx, tree, &graph, an)
-                      : mpki_symbolic(ctx, an, &graph, choice.mate);
+                      : mpki_symbolic_of(ctx, an, &graph, choice.mate, &choice.tree,
+                                         choice.rows.ptr ? &choice.rows : NULL);
     an->info.time_order_s = ordered - start - an->info.time_match_s;
     an->info.time_symbolic_s = mpki_now_s() - ordered;
 #ifndef NDEBUG

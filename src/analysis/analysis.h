@@ -14,6 +14,7 @@
 #include "../core/core.h"
 #include "../core/scaled.h"
 #include "../problem/problem.h"
+#include "lower.h"
 #include "split.h"
 #include <metapack/analysis.h>
 
@@ -106,6 +107,10 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
 mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, int32_t *mate, double *scale, int32_t *rank,
                       char *bare);
+/** The same with the rows of A, which it makes otherwise, and its graph by all threads of the pool. */
+mpk_status mpki_match_with_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                                const int32_t *ai, const double *absval, const mpki_lower *rows,
+                                int32_t *mate, double *scale, int32_t *rank, char *bare);
 
 /** Maximum-product matching of the rows and columns of a general A, all of whose entries are given
  *  by columns (Duff & Koster 2001).
@@ -176,7 +181,18 @@ typedef struct mpki_graph {
  */
 mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                             const int32_t *mate, int32_t *map, mpki_graph *graph);
+/** The same, uncompressed, from the rows of A, by all threads of the pool. */
+mpk_status mpki_graph_of_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                              const int32_t *ai, const mpki_lower *rows, mpki_graph *graph);
 void mpki_graph_free(mpk_context *ctx, mpki_graph *graph);
+
+/** An order of a graph, made a postorder of its elimination tree, with the tree and the counts of its
+ *  columns: perm, iperm, parent, count as mpki_elimination() has them, n each. Empty: n = 0, NULL. */
+typedef struct mpki_etree {
+    int32_t n;
+    int32_t *perm, *iperm, *parent, *count; /* one block, which perm begins */
+} mpki_etree;
+void mpki_etree_free(mpk_context *ctx, mpki_etree *tree);
 
 /** Order a graph: perm[k] = vertex at position k. method AMD, METIS, SCOTCH, RCM, NATURAL or AUTO;
  *  *used tells which. Dense vertices are put last by every method but NATURAL. Deterministic for a
@@ -208,6 +224,11 @@ mpk_status mpki_split_order(mpk_context *ctx, const mpk_options *options, const 
  *  Returns MPK_OK | MPK_ERR_MEMORY (also: the prediction exceeds what memory_limit allows) */
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate);
+/** The same with what has been found before. tree: the elimination tree of the graph with its order;
+ *  its counts are used up; empty or NULL: found here, from an->perm. rows: of an->core; NULL: made
+ *  here. */
+mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+                            const int32_t *mate, const mpki_etree *tree, const mpki_lower *rows);
 
 /** Check all invariants stated above; MPK_ERR_INTERNAL names one that is broken. Called in debug
  *  builds. */

@@ -21,6 +21,8 @@ static const double FAR = 1e3;
 void mpki_choice_free(mpk_context *ctx, mpki_choice *choice) {
     mpki_release(ctx, choice->mate);
     mpki_release(ctx, choice->scale);
+    mpki_etree_free(ctx, &choice->tree);
+    mpki_lower_free(ctx, &choice->rows);
     mpki_core_free(ctx, &choice->core);
     *choice = (mpki_choice){.rank = -1};
 }
@@ -36,6 +38,19 @@ static bool scaled_far(int32_t n, const double *matched, const double *equilibra
         if (1 / ratio > most) most = 1 / ratio;
     }
     return !(most <= FAR);
+}
+
+/* The rows of the core, and its graph. */
+static mpk_status make_graph(mpki_chooser *c) {
+    const mpki_core *core = &c->choice->core;
+    const int32_t n = c->problem->n;
+    mpki_lower_free(c->ctx, &c->choice->rows);
+    mpki_graph_free(c->ctx, c->graph);
+    const mpk_status status =
+        mpki_lower_make(c->ctx, c->loops, n, core->ap, core->ai, &c->choice->rows);
+    return mpk_failed(status) ? status
+                              : mpki_graph_of_rows(c->ctx, c->loops, n, core->ap, core->ai,
+                                                   &c->choice->rows, c->graph);
 }
 
 /* Columns that the matching does not cover are left out of all that follows, except those in
@@ -60,8 +75,7 @@ static mpk_status leave_out(mpki_chooser *c, const char *keep, char *bare) {
         c->weak[i] = 0;
         c->moduli.diagonal[i] = 1; /* it gets no pivot, so it is not weak */
     }
-    mpki_graph_free(c->ctx, c->graph);
-    return mpki_graph_build(c->ctx, p->n, core->ap, core->ai, NULL, NULL, c->graph);
+    return make_graph(c);
 }
 
 /* A matching for the problem: mate, scale, rank and core. equilibrated [in] n: for comparison. */
@@ -73,8 +87,9 @@ static mpk_status use_matching(mpki_chooser *c, const double *equilibrated, cons
     char *bare = MPKI_NEW(c->ctx, STAGE, p->n, char);
     mpk_status status = mpki_failed(c->ctx);
     if (!mpk_failed(status))
-        status = mpki_match(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, choice->mate,
-                            choice->scale, &choice->rank, bare);
+        status =
+            mpki_match_with_rows(c->ctx, c->loops, p->n, p->ap, p->ai, c->moduli.entry,
+                                 &choice->rows, choice->mate, choice->scale, &choice->rank, bare);
     if (!mpk_failed(status)) {
         choice->scale_far = scaled_far(p->n, choice->scale, equilibrated);
         mpki_weak_columns(p->n, c->moduli.diagonal, choice->scale, STRONG, c->weak);
@@ -89,13 +104,14 @@ static mpk_status use_matching(mpki_chooser *c, const double *equilibrated, cons
 static mpk_status match(mpki_chooser *c, const char *keep) {
     const mpk_problem *p = c->problem;
     if (c->options->matching == MPK_OFF) return MPK_OK;
-    mpk_status status = mpki_moduli_build(c->ctx, p, &c->moduli);
+    mpk_status status = mpki_moduli_build(c->ctx, c->loops, p, &c->moduli);
     double *scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
     c->weak = MPKI_NEW(c->ctx, STAGE, p->n, char);
     if (!mpk_failed(status) && (!scale || !c->weak)) status = mpki_failed(c->ctx);
     for (int32_t i = 0; !mpk_failed(status) && i < p->n; i++) scale[i] = 1;
     if (!mpk_failed(status))
-        status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS, 1, scale);
+        status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS,
+                                  mpki_pool_threads(c->loops), scale);
     bool wanted = c->options->matching == MPK_ON ||
                   (!mpk_failed(status) &&
                    mpki_weak_columns(p->n, c->moduli.diagonal, scale, STRONG, c->weak));
@@ -123,11 +139,12 @@ static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     const mpki_graph *graph = mpki_trial_graph(c, t);
     mpk_context *ctx = c->ctx;
     mpk_status status = MPK_OK;
+    mpki_etree tree = {0};
     double nd_s[2];
     c->choice->ordering = MPK_ORDERING_AMD;
     if (!mpki_can_dissect(graph)) return MPK_OK;
     if (t->device_s[0] == 0) /* trials one after the other */
-        status = mpki_order_makespan(ctx, graph, t->vertex_perm, t->late, t->device_s);
+        status = mpki_etree_makespan(ctx, graph, &t->tree, t->late, t->device_s);
     if (mpk_failed(status) ||
         !mpki_worth_dissecting(graph, c->options->model_threads, t->device_s[0]))
         return status;
@@ -142,15 +159,27 @@ static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     else
         status = mpki_order(ctx, graph, MPK_ORDERING_ND, c->options->seed, c->options->threads,
                             other, NULL);
-    if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, nd_s);
+    if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, &tree, nd_s);
     if (!mpk_failed(status) && mpki_dissection_wins(nd_s, t->device_s)) {
-        int32_t *swap = t->vertex_perm;
-        t->vertex_perm = other;
-        other = swap;
+        const mpki_etree swap = t->tree;
+        t->tree = tree;
+        tree = swap;
         c->choice->ordering = MPK_ORDERING_ND;
     }
+    mpki_etree_free(ctx, &tree);
     mpki_release(ctx, other);
     mpki_release(ctx, late);
+    return status;
+}
+
+/* From vertices to columns: the order, and its tree where they are the same. A row that meets one
+ * column of a pair has an entry for both in the tree of pairs, and not in that of columns. */
+static mpk_status expand(mpki_chooser *c, mpki_trial *t, int32_t *perm) {
+    const mpk_status status =
+        mpki_trial_expand(c, t, t->tree.n ? t->tree.perm : t->vertex_perm, perm);
+    if (mpk_failed(status) || t->map) return status;
+    c->choice->tree = t->tree;
+    t->tree = (mpki_etree){0};
     return status;
 }
 
@@ -166,12 +195,14 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
         status = order_for_device(c, &t);
     else if (!mpk_failed(status) && method == MPK_ORDERING_AUTO)
         status = mpki_order_improve(c->ctx, graph, c->options->seed, c->options->threads,
-                                    c->options->model_threads, t.vertex_perm, &t.cost,
+                                    c->options->model_threads, &t.begun, &t.tree, &t.cost,
                                     &c->choice->ordering);
-    else if (!mpk_failed(status) && method != MPK_ORDERING_AMD)
+    else if (!mpk_failed(status) && method != MPK_ORDERING_AMD) {
+        mpki_etree_free(c->ctx, &t.tree); /* AMD's, by which the pairs were chosen */
         status = mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
                             t.vertex_perm, NULL);
-    if (!mpk_failed(status)) status = mpki_trial_expand(c, &t, t.vertex_perm, perm);
+    }
+    if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;
     c->choice->failing = t.failing;
@@ -187,7 +218,11 @@ mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     mpki_chooser c = {
         .ctx = ctx, .problem = problem, .options = options, .graph = graph, .choice = choice};
     double start = mpki_now_s();
-    mpk_status status = match(&c, keep);
+    mpk_status status = MPK_OK;
+    *graph = (mpki_graph){0};
+    c.loops = mpki_loops_pool(ctx, options->threads, problem->nnz, &status);
+    if (!mpk_failed(status)) status = make_graph(&c);
+    if (!mpk_failed(status)) status = match(&c, keep);
     *time_match_s = mpki_now_s() - start;
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.1))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

@@ -13,14 +13,16 @@ typedef struct mpki_choice {
     bool scale_far;  /**< it differs from equilibration by more than 1000 somewhere */
     int32_t rank;    /**< structural rank; -1: not computed */
     int32_t failing; /**< pivots that the trial elimination of the order gave up; 0: no trial */
+    mpki_lower rows; /**< of the core */
     mpki_core core;  /**< what is to be factorized: all of A unless rank < n */
+    mpki_etree tree; /**< of the order, of columns; empty: not known */
     mpk_ordering ordering;
     bool for_device; /**< the ordering was chosen for one */
 } mpki_choice;
 
 /** Match as options.matching says, then order.
  *  keep  [in] as for mpki_analyse
- *  graph [inout] of A, uncompressed, then of choice->core
+ *  graph [out] of choice->core, uncompressed; to be freed after a failure, too
  *  perm  [out] n: columns in order, pairs adjacent
  *  time_match_s [out] seconds of the matching
  *  options.given_perm must have been checked; GIVEN and NATURAL take only the scaling from a

@@ -24,7 +24,8 @@ enum {
     WIDE = 4, /* with so many threads trials are made side by side */
     /* columns up to which each graph is dissected beside AMD, of larger ones the first alone */
     SMALL = 65536,
-    WORTH = 2000 /* columns from which threads are asked at all */
+    LARGE = 5000, /* columns from which a graph is dissected beside AMD for the processor, too */
+    WORTH = 2000  /* columns from which threads are asked at all */
 };
 
 /* ---- a trial --------------------------------------------------------------------------------- */
@@ -33,6 +34,7 @@ void mpki_trial_free(mpk_context *ctx, mpki_trial *t) {
     (void)mpki_dissection_end(ctx, &t->begun, NULL);
     mpki_graph_free(ctx, &t->graph);
     mpki_release(ctx, t->vertex_perm);
+    mpki_etree_free(ctx, &t->tree);
     mpki_release(ctx, t->late);
     mpki_release(ctx, t->map);
     mpki_release(ctx, t->mate);
@@ -110,8 +112,7 @@ static mpk_status find_failing(const mpki_chooser *c, const mpki_trial *t,
     mpk_status status = perm && fails ? MPK_OK : mpki_failed(c->ctx);
     if (!mpk_failed(status)) status = mpki_trial_expand(c, t, vertex_perm, perm);
     if (!mpk_failed(status))
-        status = mpki_weak_pivots(c->ctx, c->graph, c->choice->core.ap, c->choice->core.ai,
-                                  &c->moduli, c->choice->scale, perm, t->mate,
+        status = mpki_weak_pivots(c->ctx, c->graph, &c->moduli, c->choice->scale, perm, t->mate,
                                   c->options->pivot_threshold, failing, fails);
     if (!mpk_failed(status) && late) {
         memset(late, 0, (size_t)mpki_trial_graph(c, t)->n * sizeof *late);
@@ -140,6 +141,7 @@ typedef struct device_guess {
     const mpki_trial *t;
     const int32_t *vertex_perm;
     int32_t *late;
+    mpki_etree *tree;
     mpki_makespan m;
     double time_s;
     mpk_status status[2];
@@ -148,15 +150,21 @@ typedef struct device_guess {
 static void guess_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     device_guess *g = arg;
     int32_t failing;
-    (void)pool, (void)worker;
-    g->status[item] = item == 0 ? mpki_makespan_make(g->c->ctx, mpki_trial_graph(g->c, g->t),
-                                                     g->vertex_perm, &g->m, &g->time_s)
-                                : find_failing(g->c, g->t, g->vertex_perm, g->late, &failing);
+    if (item == 1) {
+        g->status[1] = find_failing(g->c, g->t, g->vertex_perm, g->late, &failing);
+        return;
+    }
+    const mpki_graph *graph = mpki_trial_graph(g->c, g->t);
+    mpk_status status = mpki_etree_make(g->c->ctx, pool, worker, graph, g->vertex_perm, g->tree);
+    if (!mpk_failed(status))
+        status = mpki_makespan_make(g->c->ctx, graph, g->tree, &g->m, &g->time_s);
+    g->status[0] = status;
 }
 
 mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
-                             int32_t *late, double time_s[2]) {
-    device_guess g = {.c = c, .t = t, .vertex_perm = vertex_perm, .late = late};
+                             int32_t *late, mpki_etree *tree, double time_s[2]) {
+    device_guess g = {.c = c, .t = t, .vertex_perm = vertex_perm, .late = late, .tree = tree};
+    *tree = (mpki_etree){0};
     const bool scaled = c->choice->scale != NULL;
     mpk_status status = MPK_OK;
     mpki_pool *pool = pool_for(c, &status);
@@ -165,27 +173,48 @@ mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const i
     for (int k = 0; k < 2 && !mpk_failed(status); k++) status = g.status[k];
     if (!mpk_failed(status)) {
         time_s[0] = g.time_s;
-        time_s[1] = scaled ? mpki_makespan_late(&g.m, late) : g.time_s;
+        time_s[1] =
+            scaled ? mpki_makespan_late(&g.m, mpki_trial_graph(c, t), tree, late) : g.time_s;
     }
     if (!mpk_failed(g.status[0])) mpki_makespan_free(c->ctx, &g.m);
     return status;
 }
 
-/* AMD's order of the graph that was built, with its cost, and failing pivots where there is a
- * matching to scale with. */
-static mpk_status by_amd(const mpki_chooser *c, mpki_trial *t) {
+/* The tree of AMD's order with its cost, and its failing pivots. */
+typedef struct amd_guess {
+    const mpki_chooser *c;
+    mpki_trial *t;
+    mpk_status status[2];
+} amd_guess;
+
+static void amd_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    amd_guess *g = arg;
+    const mpki_chooser *c = g->c;
+    mpki_trial *t = g->t;
+    if (item == 1) {
+        g->status[1] = find_failing(c, t, t->vertex_perm, t->late, &t->failing);
+        return;
+    }
     const mpki_graph *graph = mpki_trial_graph(c, t);
+    g->status[0] = mpki_etree_make(c->ctx, pool, worker, graph, t->vertex_perm, &t->tree);
+    if (!mpk_failed(g->status[0]))
+        t->cost = mpki_etree_cost(graph, &t->tree, c->options->model_threads);
+}
+
+/* AMD's order of the graph that was built, with its cost, and failing pivots where there is a
+ * matching to scale with. pool, worker: of the task that this is part of; NULL, 0: none */
+static mpk_status by_amd(const mpki_chooser *c, mpki_pool *pool, int worker, mpki_trial *t) {
+    const mpki_graph *graph = mpki_trial_graph(c, t);
+    amd_guess g = {.c = c, .t = t};
     mpk_status status = mpki_order(c->ctx, graph, MPK_ORDERING_AMD, 0, 1, t->vertex_perm, NULL);
-    if (!mpk_failed(status))
-        status =
-            mpki_order_time(c->ctx, graph, t->vertex_perm, c->options->model_threads, &t->cost);
-    if (status || !c->choice->scale) return status;
-    return find_failing(c, t, t->vertex_perm, t->late, &t->failing);
+    if (mpk_failed(status)) return status;
+    mpki_pool_for(pool, worker, c->choice->scale ? 2 : 1, amd_item, &g);
+    return mpk_failed(g.status[0]) ? g.status[0] : g.status[1];
 }
 
 static mpk_status try_amd(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *t) {
     mpk_status status = build(c, pairs, t);
-    return mpk_failed(status) ? status : by_amd(c, t);
+    return mpk_failed(status) ? status : by_amd(c, c->loops, 0, t);
 }
 
 /* ---- which of them --------------------------------------------------------------------------- */
@@ -241,6 +270,14 @@ static void give_up(race *r, mpki_pairs pairs) {
     mpki_dissection_give_up(r->nd[pairs]);
 }
 
+/* Is nested dissection wanted after AMD? */
+static bool worth_it(const mpki_chooser *c, const mpki_trial *t) {
+    const mpki_graph *graph = mpki_trial_graph(c, t);
+    const int cores = c->options->model_threads;
+    return c->device ? mpki_worth_dissecting(graph, cores, t->device_s[0])
+                     : mpki_worth_improving(graph, cores, &t->cost);
+}
+
 /* Which trial wins, as far as is known; MPKI_PAIRS: not yet. Gives up what cannot. */
 static mpki_pairs settle(race *r) {
     const unsigned done = r->done;
@@ -260,9 +297,7 @@ static mpki_pairs settle(race *r) {
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
         if (k != wins && (wins != MPKI_PAIRS || (k != MPKI_WEAK_PAIRS && k != other)))
             give_up(r, k);
-    if (wins != MPKI_PAIRS && r->c->device &&
-        !mpki_worth_dissecting(mpki_trial_graph(r->c, &r->trial[wins]),
-                               r->c->options->model_threads, r->trial[wins].device_s[0]))
+    if (wins != MPKI_PAIRS && !worth_it(r->c, &r->trial[wins]))
         mpki_dissection_give_up(r->nd[wins]);
     return wins;
 }
@@ -272,6 +307,9 @@ static void dissect_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpki_trial *t = &r->trial[item];
     (void)worker;
     if (r->out[item]) return;
+    if (!r->c->device &&
+        !mpki_may_improve(r->c->ctx, mpki_trial_graph(r->c, t), r->c->options->model_threads))
+        return;
     r->nd_status[item] = mpki_dissection_begin(r->c->ctx, mpki_trial_graph(r->c, t),
                                                r->c->options->seed, pool, &t->begun);
     r->nd[item] = t->begun;
@@ -282,15 +320,14 @@ static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     race *r = arg;
     const mpki_chooser *c = r->c;
     mpki_trial *t = &r->trial[item];
-    (void)worker;
     if (r->out[item]) return;
     mpk_status status = t->vertex_perm ? MPK_OK : build(c, (mpki_pairs)item, t);
     const mpki_graph *graph = mpki_trial_graph(c, t);
     if (!mpk_failed(status) && r->dissects[item] && mpki_can_dissect(graph))
         mpki_pool_push(pool, (double)INT32_MAX + 1, dissect_item, r, item);
-    if (!mpk_failed(status)) status = by_amd(c, t);
+    if (!mpk_failed(status)) status = by_amd(c, pool, worker, t);
     if (!mpk_failed(status) && c->device && !r->out[item])
-        status = mpki_order_makespan(c->ctx, graph, t->vertex_perm, t->late, t->device_s);
+        status = mpki_etree_makespan(c->ctx, graph, &t->tree, t->late, t->device_s);
     r->status[item] = status;
     if (mpk_failed(status)) {
         for (mpki_pairs k = 0; k < MPKI_PAIRS; k++) give_up(r, k);
@@ -324,15 +361,20 @@ static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best) {
     return status;
 }
 
+/* Is nested dissection begun before AMD has told whether it is wanted? */
+static bool dissects_beside(const mpki_chooser *c) {
+    return c->device || (c->options->ordering == MPK_ORDERING_AUTO && c->problem->n >= LARGE);
+}
+
 /* There is one graph: AMD runs only if its order is wanted. */
 static mpk_status settled(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *best) {
     const mpk_ordering method = c->options->ordering;
     mpk_status status = build(c, pairs, best);
     if (mpk_failed(status)) return status;
     if (method != MPK_ORDERING_AUTO && method != MPK_ORDERING_AMD) return MPK_OK;
-    mpki_pool *pool = c->device ? pool_for(c, &status) : NULL;
+    mpki_pool *pool = dissects_beside(c) ? pool_for(c, &status) : NULL;
     if (mpk_failed(status)) return status;
-    if (!pool) return by_amd(c, best);
+    if (!pool) return by_amd(c, c->loops, 0, best);
     race r = {.c = c};
     r.runs[pairs] = r.dissects[pairs] = true;
     r.trial[pairs] = *best;
@@ -351,12 +393,25 @@ static mpk_status side_by_side(const mpki_chooser *c, mpki_pool *pool, mpki_tria
     r.runs[MPKI_WEAK_PAIRS] = r.runs[MPKI_ALL_PAIRS] = true;
     r.runs[MPKI_NO_PAIRS] = paired(c, weak) > FEW * c->problem->n;
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
-        r.dissects[k] = c->device && (c->problem->n <= SMALL || k == MPKI_WEAK_PAIRS);
+        r.dissects[k] =
+            dissects_beside(c) && (k == MPKI_WEAK_PAIRS || (c->device && c->problem->n <= SMALL));
     return run_race(&r, pool, best);
+}
+
+/* Trial eliminations follow AMD's orders. */
+static bool trials_eliminate(const mpki_chooser *c) {
+    const mpk_ordering method = c->options->ordering;
+    return c->choice->scale && (c->options->matching != MPK_ON || method == MPK_ORDERING_AUTO ||
+                                method == MPK_ORDERING_AMD);
 }
 
 mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best) {
     const mpk_problem *p = c->problem;
+    if (trials_eliminate(c)) {
+        const mpk_status status = mpki_moduli_along(c->ctx, c->loops, c->graph, &c->choice->core,
+                                                    &c->choice->rows, &c->moduli);
+        if (mpk_failed(status)) return status;
+    }
     if (!c->choice->mate) return settled(c, MPKI_NO_PAIRS, best);
     if (c->options->matching == MPK_ON) return settled(c, MPKI_ALL_PAIRS, best);
     char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);

@@ -17,7 +17,8 @@ typedef struct mpki_chooser {
     mpki_moduli moduli;
     char *weak; /**< n: columns that have no good pivot on their diagonal */
     mpki_choice *choice;
-    bool device; /**< orders are weighed for one */
+    bool device;      /**< orders are weighed for one */
+    mpki_pool *loops; /**< for loops over A; NULL: one thread */
 } mpki_chooser;
 
 typedef enum mpki_pairs { MPKI_NO_PAIRS, MPKI_WEAK_PAIRS, MPKI_ALL_PAIRS, MPKI_PAIRS } mpki_pairs;
@@ -26,6 +27,7 @@ typedef enum mpki_pairs { MPKI_NO_PAIRS, MPKI_WEAK_PAIRS, MPKI_ALL_PAIRS, MPKI_P
 typedef struct mpki_trial {
     mpki_graph graph;     /**< compressed; n = 0 for the uncompressed graph */
     int32_t *vertex_perm; /**< order of the graph's vertices */
+    mpki_etree tree;      /**< of that order, or empty */
     mpki_cost cost;
     double device_s[2]; /**< for a device: mpki_order_makespan(); 0: not asked yet */
     int32_t *late;      /**< for a device, vertices: columns of each that fail; NULL: no scaling */
@@ -41,9 +43,9 @@ const mpki_graph *mpki_trial_graph(const mpki_chooser *c, const mpki_trial *t);
 mpk_status mpki_trial_expand(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
                              int32_t *perm);
 /** What an order of its vertices costs on a device; late: vertices, room for columns that fail.
- *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
+ *  tree [out] of that order; to be freed. Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED. */
 mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
-                             int32_t *late, double time_s[2]);
+                             int32_t *late, mpki_etree *tree, double time_s[2]);
 /** The graph to order, with AMD's order of it unless options.ordering asks for another.
  *  *best [inout] zeros; free it with mpki_trial_free() whatever is returned.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED, _INTERNAL. */

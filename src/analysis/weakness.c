@@ -12,13 +12,15 @@ static const char STAGE[] = "analyse";
 void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli) {
     mpki_release(ctx, moduli->entry);
     mpki_release(ctx, moduli->diagonal);
+    mpki_release(ctx, moduli->along);
     *moduli = (mpki_moduli){0};
 }
 
-static void take_moduli(mpk_scalar scalar, int64_t count, const void *values, double *out) {
+static void take_moduli(mpk_scalar scalar, int64_t begin, int64_t end, const void *values,
+                        double *out) {
     const float *s = values;
     const double *d = values;
-    for (int64_t k = 0; k < count; k++) {
+    for (int64_t k = begin; k < end; k++) {
         switch (scalar) {
         case MPK_S:
             out[k] = fabs((double)s[k]);
@@ -35,19 +37,67 @@ static void take_moduli(mpk_scalar scalar, int64_t count, const void *values, do
     }
 }
 
-mpk_status mpki_moduli_build(mpk_context *ctx, const mpk_problem *problem, mpki_moduli *moduli) {
+typedef struct taking {
+    const mpk_problem *problem;
+    const mpki_graph *graph;
+    const mpki_core *core;
+    const mpki_lower *rows;
+    mpki_moduli *moduli;
+    int64_t shares;
+} taking;
+
+static void take_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
+    const taking *t = arg;
+    const mpk_problem *p = t->problem;
+    const int32_t begin = mpki_share_begin(p->ap, p->n, share, t->shares);
+    const int32_t end = mpki_share_begin(p->ap, p->n, share + 1, t->shares);
+    mpki_moduli *m = t->moduli;
+    (void)pool, (void)worker;
+    take_moduli(p->scalar, p->ap[begin], p->ap[end], p->ax, m->entry);
+    for (int32_t j = begin; j < end; j++) {
+        const int64_t k = p->ap[j];
+        m->diagonal[j] = k < p->ap[j + 1] && p->ai[k] == j ? m->entry[k] : 0;
+    }
+}
+
+mpk_status mpki_moduli_build(mpk_context *ctx, mpki_pool *pool, const mpk_problem *problem,
+                             mpki_moduli *moduli) {
     *moduli = (mpki_moduli){0};
     moduli->entry = MPKI_NEW(ctx, STAGE, problem->nnz, double);
-    moduli->diagonal = MPKI_ZNEW(ctx, STAGE, problem->n, double);
+    moduli->diagonal = MPKI_NEW(ctx, STAGE, problem->n, double);
     if (!moduli->entry || !moduli->diagonal) {
         mpki_moduli_free(ctx, moduli);
         return mpki_failed(ctx);
     }
-    take_moduli(problem->scalar, problem->nnz, problem->ax, moduli->entry);
-    for (int32_t j = 0; j < problem->n; j++) {
-        int64_t k = problem->ap[j];
-        if (k < problem->ap[j + 1] && problem->ai[k] == j) moduli->diagonal[j] = moduli->entry[k];
+    taking t = {.problem = problem, .moduli = moduli, .shares = mpki_shares(pool)};
+    mpki_pool_for(pool, 0, t.shares, take_item, &t);
+    return MPK_OK;
+}
+
+static void along_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
+    const taking *t = arg;
+    const mpki_graph *g = t->graph;
+    const mpki_lower *rows = t->rows;
+    const double *entry = t->moduli->entry;
+    const int32_t end = mpki_share_begin(g->xadj, g->n, share + 1, t->shares);
+    (void)pool, (void)worker;
+    for (int32_t v = mpki_share_begin(g->xadj, g->n, share, t->shares); v < end; v++) {
+        double *to = t->moduli->along + g->xadj[v];
+        for (int64_t k = rows->ptr[v]; k < rows->ptr[v + 1]; k++) *to++ = entry[rows->place[k]];
+        for (int64_t k = t->core->ap[v]; k < t->core->ap[v + 1]; k++)
+            if (t->core->ai[k] != v) *to++ = entry[k];
     }
+}
+
+mpk_status mpki_moduli_along(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
+                             const mpki_core *core, const mpki_lower *rows, mpki_moduli *moduli) {
+    const int64_t count = graph->xadj[graph->n];
+    if (moduli->along) return MPK_OK;
+    moduli->along = MPKI_NEW(ctx, STAGE, count, double);
+    if (!moduli->along) return mpki_failed(ctx);
+    taking t = {
+        .graph = graph, .core = core, .rows = rows, .moduli = moduli, .shares = mpki_shares(pool)};
+    mpki_pool_for(pool, 0, t.shares, along_item, &t);
     return MPK_OK;
 }
 
@@ -78,38 +128,16 @@ int32_t mpki_weak_alone(int32_t n, const int64_t *ap, const int32_t *ai, const c
 
 /* ---- a trial elimination --------------------------------------------------------------------- */
 
-/* Moduli in the order of the graph's adjacency. */
-static double *full_moduli(mpk_context *ctx, const mpki_graph *graph, const int64_t *ap,
-                           const int32_t *ai, const double *entry) {
-    double *full = MPKI_NEW(ctx, STAGE, graph->xadj[graph->n], double);
-    int64_t *next = MPKI_NEW(ctx, STAGE, graph->n, int64_t);
-    if (full && next) {
-        memcpy(next, graph->xadj, (size_t)graph->n * sizeof *next);
-        for (int32_t j = 0; j < graph->n; j++)
-            for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
-                if (ai[k] == j) continue;
-                full[next[j]++] = entry[k];
-                full[next[ai[k]]++] = entry[k];
-            }
-    } else {
-        mpki_release(ctx, full);
-        full = NULL;
-    }
-    mpki_release(ctx, next);
-    return full;
-}
-
 enum { WAITING, ACCEPTED, FAILED, PAIRED };
 
-mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int64_t *ap,
-                            const int32_t *ai, const mpki_moduli *moduli, const double *scale,
-                            const int32_t *perm, const int32_t *mate, double u, int32_t *failed,
-                            char *fails) {
+mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const mpki_moduli *moduli,
+                            const double *scale, const int32_t *perm, const int32_t *mate, double u,
+                            int32_t *failed, char *fails) {
     int32_t n = graph->n;
-    double *full = full_moduli(ctx, graph, ap, ai, moduli->entry);
+    const double *full = moduli->along;
     double *pivot = MPKI_NEW(ctx, STAGE, n, double);
     char *state = MPKI_ZNEW(ctx, STAGE, n, char);
-    mpk_status status = full && pivot && state ? MPK_OK : mpki_failed(ctx);
+    mpk_status status = pivot && state ? MPK_OK : mpki_failed(ctx);
     *failed = 0;
     for (int32_t i = 0; !mpk_failed(status) && i < n; i++)
         pivot[i] = scale[i] * moduli->diagonal[i] * scale[i];
@@ -140,7 +168,6 @@ mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const int
         }
     }
     for (int32_t i = 0; fails && !mpk_failed(status) && i < n; i++) fails[i] = state[i] == FAILED;
-    mpki_release(ctx, full);
     mpki_release(ctx, pivot);
     mpki_release(ctx, state);
     return status;

@@ -113,6 +113,17 @@ static inline mpk_problem *problem_new(const pattern *p, mpk_scalar scalar, mpk_
     free(values);
     return a;
 }
+static inline int32_t *random_perm(int32_t n) {
+    int32_t *perm = malloc(((size_t)n + 1) * sizeof *perm);
+    for (int32_t k = 0; k < n; k++) perm[k] = k;
+    for (int32_t k = n - 1; k > 0; k--) {
+        int32_t j = random_below(k + 1), x = perm[k];
+        perm[k] = perm[j];
+        perm[j] = x;
+    }
+    return perm;
+}
+
 static inline void problem_free(mpk_problem **a) {
     mpk_problem_destroy(a);
 }

@@ -128,7 +128,7 @@ static double check_certificate(mpk_context *ctx, const matrix *a, bool in_range
             assert_true(scaled(s, a->ai[k], j, a->ax[k]) <= 1 + 1e-10);
     }
     mpki_matching m;
-    assert_int_equal(mpki_match_solve(ctx, n, a->ap, a->ai, a->ax, &m), MPK_OK);
+    assert_int_equal(mpki_match_solve(ctx, NULL, n, a->ap, a->ai, a->ax, NULL, &m), MPK_OK);
     for (int32_t i = 0; i < n; i++) {
         int32_t y = m.node[i].mate, length = 1;
         if (y == MPKI_EXPOSED) {
@@ -452,7 +452,7 @@ static void the_threshold_is_a_parameter(void **state) {
     matrix a = from_dense(2, dense);
     mpki_matching m;
     int32_t mate[2];
-    assert_int_equal(mpki_match_solve(context(state), 2, a.ap, a.ai, a.ax, &m), MPK_OK);
+    assert_int_equal(mpki_match_solve(context(state), NULL, 2, a.ap, a.ai, a.ax, NULL, &m), MPK_OK);
     mpki_match_split(&m, 0.49, mate);
     assert_int_equal(mate[0], 0);
     mpki_match_split(&m, 0.51, mate);
@@ -586,7 +586,8 @@ static void can_be_cancelled_in_its_search(void **state) {
     mpk_context *ctx = context(state);
     mpk_context_set_progress(ctx, stop_later, &calls);
     mpki_matching m;
-    assert_int_equal(mpki_match_solve(ctx, a.n, a.ap, a.ai, a.ax, &m), MPK_ERR_CANCELLED);
+    assert_int_equal(mpki_match_solve(ctx, NULL, a.n, a.ap, a.ai, a.ax, NULL, &m),
+                     MPK_ERR_CANCELLED);
     assert_in_range(calls, 2, 1000); /* it asks before its search, too */
     matrix_free(&a);
 }

@@ -25,17 +25,6 @@ static mpk_analysis *bare_analysis(mpk_context *c, const mpk_problem *a, const i
     return an;
 }
 
-static int32_t *random_perm(int32_t n) {
-    int32_t *perm = malloc(((size_t)n + 1) * sizeof *perm);
-    for (int32_t k = 0; k < n; k++) perm[k] = k;
-    for (int32_t k = n - 1; k > 0; k--) {
-        int32_t j = random_below(k + 1), x = perm[k];
-        perm[k] = perm[j];
-        perm[j] = x;
-    }
-    return perm;
-}
-
 /* Every entry of L has its place in the front of its column. */
 static void assert_superset(const mpk_analysis *an, const char *filled) {
     int32_t n = an->n;

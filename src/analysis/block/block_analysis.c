@@ -29,7 +29,7 @@ static mpk_status match(mpk_context *ctx, const mpk_problem *p, const mpk_option
         if (!*mate) return mpki_failed(ctx);
     }
     if (options->matching == MPK_OFF || p->n == 0) return MPK_OK;
-    mpk_status status = mpki_moduli_build(ctx, p, &moduli);
+    mpk_status status = mpki_moduli_build(ctx, NULL, p, &moduli);
     an->scale = MPKI_NEW(ctx, STAGE, p->n, double);
     if (!mpk_failed(status) && !an->scale) status = mpki_failed(ctx);
     if (!mpk_failed(status))

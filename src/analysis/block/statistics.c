@@ -82,7 +82,7 @@ static mpk_status match(session *s, int32_t **mate) {
         return make_symmetric(s);
     }
     if (s->options.matching == MPK_OFF || p->n == 0) return MPK_OK;
-    mpk_status status = mpki_moduli_build(s->ctx, p, &moduli);
+    mpk_status status = mpki_moduli_build(s->ctx, NULL, p, &moduli);
     double *scale = MPKI_NEW(s->ctx, STAGE, p->n, double);
     *mate = MPKI_NEW(s->ctx, STAGE, p->n, int32_t);
     if (!mpk_failed(status) && (!scale || !*mate)) status = mpki_failed(s->ctx);

@@ -8,10 +8,11 @@
  * docs/design/matching.md has the measurements. */
 static const double SAFE_DIAGONAL = 0.1;
 
-mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                            const double *absval, mpki_matching *m) {
+mpk_status mpki_match_solve(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                            const int32_t *ai, const double *absval, const mpki_lower *rows,
+                            mpki_matching *m) {
     *m = (mpki_matching){.ctx = ctx, .asking = {ctx, "analyse", 0}};
-    mpk_status status = mpki_match_graph_build(ctx, n, ap, ai, absval, &m->graph);
+    mpk_status status = mpki_match_graph_build(ctx, pool, n, ap, ai, absval, rows, &m->graph);
     if (mpk_failed(status)) return status;
     m->node = MPKI_NEW(ctx, "match", n, mpki_match_node);
     m->queue = MPKI_NEW(ctx, "match", n, int32_t);
@@ -51,8 +52,14 @@ void mpki_match_free(mpki_matching *m) {
 mpk_status mpki_match(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
                       const double *absval, int32_t *mate, double *scale, int32_t *rank,
                       char *bare) {
+    return mpki_match_with_rows(ctx, NULL, n, ap, ai, absval, NULL, mate, scale, rank, bare);
+}
+
+mpk_status mpki_match_with_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                                const int32_t *ai, const double *absval, const mpki_lower *rows,
+                                int32_t *mate, double *scale, int32_t *rank, char *bare) {
     mpki_matching m;
-    mpk_status status = mpki_match_solve(ctx, n, ap, ai, absval, &m);
+    mpk_status status = mpki_match_solve(ctx, pool, n, ap, ai, absval, rows, &m);
     if (mpk_failed(status)) return status;
     mpki_match_scale(&m, scale);
     mpki_match_split(&m, SAFE_DIAGONAL, mate);

@@ -88,8 +88,10 @@ typedef struct mpki_matching {
 } mpki_matching;
 
 /* graph.c */
-mpk_status mpki_match_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                                  const double *absval, mpki_match_graph *graph);
+/** rows: of the lower triangle; NULL: made here. */
+mpk_status mpki_match_graph_build(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                                  const int32_t *ai, const double *absval, const mpki_lower *rows,
+                                  mpki_match_graph *graph);
 void mpki_match_graph_free(mpk_context *ctx, mpki_match_graph *graph);
 
 /* cover.c: changes of the matching */
@@ -136,8 +138,9 @@ void mpki_match_split(const mpki_matching *m, double safe_diagonal, int32_t *mat
 
 /* match.c */
 /** Everything but the split: an optimal matching and its duals. On failure *m is empty. */
-mpk_status mpki_match_solve(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                            const double *absval, mpki_matching *m);
+mpk_status mpki_match_solve(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                            const int32_t *ai, const double *absval, const mpki_lower *rows,
+                            mpki_matching *m);
 void mpki_match_free(mpki_matching *m);
 
 #endif

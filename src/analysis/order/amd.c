@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Approximate minimum degree by SuiteSparse AMD. It symmetrises its input, so one triangle is
- * enough. */
+/* Approximate minimum degree by SuiteSparse AMD: by its inner routine, which takes both directions
+ * of each edge as our graphs have them. What amd_order() does before, it does for matrices of any
+ * pattern: it checks them, counts the entries of A + A^T and builds their lists anew. */
 #include "order.h"
 
 #include <amd.h>
+#include <string.h>
 
 static const char STAGE[] = "order";
 
@@ -13,66 +15,59 @@ static void controls(double *control) {
     control[AMD_DENSE] = -1;
 }
 
-static mpk_status outcome(mpk_context *ctx, int code) {
-    if (code == AMD_OK || code == AMD_OK_BUT_JUMBLED) return MPK_OK;
-    if (code == AMD_OUT_OF_MEMORY)
-        return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, -1, "AMD ran out of memory");
-    return mpki_error(ctx, MPK_ERR_INTERNAL, STAGE, code, "AMD refused the graph (code %d)", code);
+enum { ARRAYS = 8 }; /* of n numbers each, beside the lists */
+
+/* Room for the lists: their own length, a fifth more for elements as amd_order() has it, and n. */
+static int64_t lists(const mpki_graph *graph) {
+    const int64_t edges = graph->xadj[graph->n];
+    return edges + edges / 5 + graph->n;
 }
 
 /* 32-bit indices throughout: the usual case. */
-static mpk_status order_int(mpk_context *ctx, const mpki_graph *graph, int64_t edges,
-                            int32_t *perm) {
-    int32_t n = graph->n;
-    double control[AMD_CONTROL], info[AMD_INFO];
-    int *ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int);
-    int *idx = MPKI_NEW(ctx, STAGE, edges, int);
-    mpk_status status = MPK_OK;
-    if (!ptr || !idx) {
-        status = mpki_failed(ctx);
-        goto done;
+static mpk_status order_int(mpk_context *ctx, const mpki_graph *graph, int32_t *perm) {
+    const int32_t n = graph->n;
+    const int64_t edges = graph->xadj[n], length = lists(graph);
+    double control[AMD_CONTROL], info[AMD_INFO] = {0};
+    int *work = MPKI_NEW(ctx, STAGE, length + (int64_t)ARRAYS * n, int);
+    if (!work) return mpki_failed(ctx);
+    int *at = work + length, *part[ARRAYS];
+    for (int k = 0; k < ARRAYS; k++) part[k] = at + (int64_t)k * n;
+    memcpy(work, graph->adj, (size_t)edges * sizeof *work);
+    for (int32_t v = 0; v < n; v++) {
+        part[0][v] = (int)graph->xadj[v];
+        part[1][v] = (int)(graph->xadj[v + 1] - graph->xadj[v]);
     }
-    mpki_upper_edges(graph, ptr, idx);
     controls(control);
-    status = outcome(ctx, amd_order(n, ptr, idx, perm, control, info));
-done:
-    mpki_release(ctx, ptr);
-    mpki_release(ctx, idx);
-    return status;
+    amd_2(n, part[0], work, part[1], (int)length, (int)edges, part[2], part[3], perm, part[4],
+          part[5], part[6], part[7], control, info);
+    mpki_release(ctx, work);
+    return MPK_OK;
 }
 
-static mpk_status order_long(mpk_context *ctx, const mpki_graph *graph, int64_t edges,
-                             int32_t *perm) {
-    int32_t n = graph->n;
-    double control[AMD_CONTROL], info[AMD_INFO];
-    SuiteSparse_long *ptr = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, SuiteSparse_long);
-    SuiteSparse_long *idx = MPKI_NEW(ctx, STAGE, edges, SuiteSparse_long);
-    SuiteSparse_long *out = MPKI_NEW(ctx, STAGE, n, SuiteSparse_long);
-    mpk_status status = MPK_OK;
-    if (!ptr || !idx || !out) {
-        status = mpki_failed(ctx);
-        goto done;
-    }
-    SuiteSparse_long fill = 0;
+static mpk_status order_long(mpk_context *ctx, const mpki_graph *graph, int32_t *perm) {
+    const int32_t n = graph->n;
+    const int64_t edges = graph->xadj[n], length = lists(graph);
+    double control[AMD_CONTROL], info[AMD_INFO] = {0};
+    SuiteSparse_long *work =
+        MPKI_NEW(ctx, STAGE, length + (ARRAYS + 1) * (int64_t)n, SuiteSparse_long);
+    if (!work) return mpki_failed(ctx);
+    SuiteSparse_long *at = work + length, *part[ARRAYS + 1];
+    for (int k = 0; k <= ARRAYS; k++) part[k] = at + (int64_t)k * n;
+    for (int64_t e = 0; e < edges; e++) work[e] = graph->adj[e];
     for (int32_t v = 0; v < n; v++) {
-        ptr[v] = fill;
-        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++)
-            if (graph->adj[k] > v) idx[fill++] = graph->adj[k];
+        part[0][v] = graph->xadj[v];
+        part[1][v] = graph->xadj[v + 1] - graph->xadj[v];
     }
-    ptr[n] = fill;
     controls(control);
-    status = outcome(ctx, (int)amd_l_order(n, ptr, idx, out, control, info));
-    for (int32_t k = 0; !mpk_failed(status) && k < n; k++) perm[k] = (int32_t)out[k];
-done:
-    mpki_release(ctx, ptr);
-    mpki_release(ctx, idx);
-    mpki_release(ctx, out);
-    return status;
+    amd_l2(n, part[0], work, part[1], length, edges, part[2], part[3], part[8], part[4], part[5],
+           part[6], part[7], control, info);
+    for (int32_t k = 0; k < n; k++) perm[k] = (int32_t)part[8][k];
+    mpki_release(ctx, work);
+    return MPK_OK;
 }
 
 mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, int32_t *perm) {
-    /* AMD works in 1.2 |A + A^T| + 7 n integers; leave it room below 2^31 */
-    int64_t whole = graph->xadj[graph->n];
-    bool small = whole + whole / 2 + 16 * (int64_t)graph->n < INT32_MAX;
-    return small ? order_int(ctx, graph, whole / 2, perm) : order_long(ctx, graph, whole / 2, perm);
+    /* all its lists below 2^31 */
+    const bool small = lists(graph) + (int64_t)ARRAYS * graph->n < INT32_MAX;
+    return small ? order_int(ctx, graph, perm) : order_long(ctx, graph, perm);
 }

@@ -14,6 +14,17 @@ bool mpki_camd_takes(const mpki_graph *graph) {
     return whole + whole / 2 + 16 * (int64_t)graph->n < INT32_MAX;
 }
 
+/* Each edge once, from the lower to the higher vertex: ptr [out] n + 1, idx [out] xadj[n] / 2. */
+static void upper_edges(const mpki_graph *graph, int *ptr, int *idx) {
+    int fill = 0;
+    for (int32_t v = 0; v < graph->n; v++) {
+        ptr[v] = fill;
+        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++)
+            if (graph->adj[k] > v) idx[fill++] = graph->adj[k];
+    }
+    ptr[graph->n] = fill;
+}
+
 mpk_status mpki_order_camd(mpk_context *ctx, const mpki_graph *graph, const int32_t *late,
                            int32_t *perm) {
     const int32_t n = graph->n;
@@ -23,7 +34,7 @@ mpk_status mpki_order_camd(mpk_context *ctx, const mpki_graph *graph, const int3
     int *idx = MPKI_NEW(ctx, STAGE, whole / 2, int);
     int code = CAMD_OUT_OF_MEMORY;
     if (ptr && idx) {
-        mpki_upper_edges(graph, ptr, idx);
+        upper_edges(graph, ptr, idx);
         camd_defaults(control);
         code = camd_order(n, ptr, idx, perm, control, info, late);
         if (code == CAMD_OUT_OF_MEMORY)

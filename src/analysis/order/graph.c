@@ -19,45 +19,50 @@ static void counts_to_pointers(int32_t n, int64_t *ptr) {
     for (int32_t v = 0; v < n; v++) ptr[v + 1] += ptr[v];
 }
 
-/* No compression: one pass. When column j is reached, row j already holds its neighbours below j,
- * in order, for all columns before j are done; its own entries are those above, in order too. */
-static mpk_status build_plain(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                              mpki_graph *graph) {
-    int64_t *xadj = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t);
-    int64_t *next = MPKI_NEW(ctx, STAGE, n, int64_t);
-    int32_t *adj = NULL;
-    mpki_asking asking = {ctx, "analyse", 0};
-    graph->xadj = xadj;
-    if (!xadj || !next) goto done;
-    for (int32_t j = 0; j < n; j++) {
-        int64_t own = 0;
-        if (mpki_asks(&asking, ap[j + 1] - ap[j])) goto stopped;
-        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
-            own += ai[k] != j;
-            xadj[ai[k] + 1] += ai[k] != j;
-        }
-        xadj[j + 1] += own;
+typedef struct filling {
+    mpk_context *ctx;
+    const int64_t *ap;
+    const int32_t *ai;
+    const mpki_lower *rows;
+    mpki_graph *graph;
+    int64_t shares;
+} filling;
+
+/* Neighbours below a vertex are in its row, those above in its column. */
+static void fill_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
+    const filling *f = arg;
+    const mpki_graph *g = f->graph;
+    mpki_asking asking = {f->ctx, "analyse", 0};
+    const int32_t end = mpki_share_begin(g->xadj, g->n, share + 1, f->shares);
+    (void)pool, (void)worker;
+    for (int32_t v = mpki_share_begin(g->xadj, g->n, share, f->shares); v < end; v++) {
+        const int64_t below = f->rows->ptr[v], count = f->rows->ptr[v + 1] - below;
+        int32_t *to = g->adj + g->xadj[v];
+        if (mpki_asks(&asking, g->xadj[v + 1] - g->xadj[v])) return;
+        for (int64_t k = 0; k < count; k++) *to++ = f->rows->column[below + k];
+        for (int64_t k = f->ap[v]; k < f->ap[v + 1]; k++)
+            if (f->ai[k] != v) *to++ = f->ai[k];
     }
-    counts_to_pointers(n, xadj);
-    graph->adj = adj = MPKI_NEW(ctx, STAGE, xadj[n], int32_t);
-    if (!adj) goto done;
-    memcpy(next, xadj, (size_t)n * sizeof *next);
-    for (int32_t j = 0; j < n; j++) {
-        int32_t *row = adj + next[j];
-        if (mpki_asks(&asking, ap[j + 1] - ap[j])) goto stopped;
-        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
-            int32_t i = ai[k];
-            if (i == j) continue;
-            *row++ = i;
-            adj[next[i]++] = j;
-        }
+}
+
+mpk_status mpki_graph_of_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, const int64_t *ap,
+                              const int32_t *ai, const mpki_lower *rows, mpki_graph *graph) {
+    *graph = (mpki_graph){.n = n, .xadj = MPKI_NEW(ctx, STAGE, (int64_t)n + 1, int64_t)};
+    if (!graph->xadj) return mpki_failed(ctx);
+    int64_t sum = 0;
+    for (int32_t v = 0; v < n; v++) {
+        const bool diagonal = ap[v] < ap[v + 1] && ai[ap[v]] == v;
+        graph->xadj[v] = sum;
+        sum += rows->ptr[v + 1] - rows->ptr[v] + ap[v + 1] - ap[v] - diagonal;
     }
-done:
-    mpki_release(ctx, next);
-    return adj ? MPK_OK : mpki_failed(ctx);
-stopped:
-    mpki_release(ctx, next);
-    return mpki_stopped(ctx, STAGE);
+    graph->xadj[n] = sum;
+    graph->adj = MPKI_NEW(ctx, STAGE, sum, int32_t);
+    mpk_status status = graph->adj ? MPK_OK : mpki_failed(ctx);
+    filling f = {ctx, ap, ai, rows, graph, mpki_shares(pool)};
+    if (!mpk_failed(status)) mpki_pool_for(pool, 0, f.shares, fill_item, &f);
+    if (!mpk_failed(status) && mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
+    if (mpk_failed(status)) mpki_graph_free(ctx, graph);
+    return status;
 }
 
 /* Number the vertices: each pair at its smaller column. */
@@ -152,8 +157,11 @@ mpk_status mpki_graph_build(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         status = number_vertices(ctx, n, mate, map, graph);
         if (!mpk_failed(status)) status = build_compressed(ctx, n, ap, ai, map, graph);
     } else {
+        mpki_lower rows;
         for (int32_t i = 0; map && i < n; i++) map[i] = i;
-        status = build_plain(ctx, n, ap, ai, graph);
+        status = mpki_lower_make(ctx, NULL, n, ap, ai, &rows);
+        if (!mpk_failed(status)) status = mpki_graph_of_rows(ctx, NULL, n, ap, ai, &rows, graph);
+        mpki_lower_free(ctx, &rows);
     }
     if (mpk_failed(status)) mpki_graph_free(ctx, graph);
     return status;

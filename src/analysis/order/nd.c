@@ -112,7 +112,8 @@ static mpk_status split(mpki_pool *pool, int worker, part *p) {
     double done = (double)p->all->placed / p->all->n;
     if (!mpk_failed(status) && mpki_progress(ctx, "analyse", 0.3 + 0.4 * done))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    if (!mpk_failed(status)) status = mpki_nd_separate(ctx, pool, worker, g, &random, where);
+    const mpki_nd_task task = {ctx, pool, worker, &p->all->stop};
+    if (!mpk_failed(status)) status = mpki_nd_separate(&task, g, &random, where);
     if (!mpk_failed(status)) {
         if (g->coarser) mpki_nd_graph_free(ctx, &g->coarser);
         half[0] = extract(ctx, g, where, MPKI_ND_A, number);

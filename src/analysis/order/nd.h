@@ -6,6 +6,8 @@
 #include "../../core/random.h"
 #include "order.h"
 
+#include <stdatomic.h>
+
 /** A graph on its way through the dissection: 32-bit throughout, one block of memory. */
 typedef struct mpki_nd_graph {
     int32_t n;
@@ -26,14 +28,26 @@ mpki_nd_graph *mpki_nd_graph_create(mpk_context *ctx, int32_t n, int64_t edges, 
 /** Free a graph and all coarser ones. */
 void mpki_nd_graph_free(mpk_context *ctx, mpki_nd_graph **graph);
 
-/** Coarsen by heavy-edge matching until at most `target` vertices are left or it no longer pays;
- * the levels hang on graph->coarser. pool, worker: of the task that this is part of; NULL, 0:
- * none. */
-mpk_status mpki_nd_coarsen(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nd_graph *graph,
-                           int32_t target, uint64_t *random);
+/** Who works: the task's pool and worker, NULL and 0: none; and whether nobody wants the dissection
+ *  any more, which is asked now and then. */
+typedef struct mpki_nd_task {
+    mpk_context *ctx;
+    mpki_pool *pool;
+    int worker;
+    const _Atomic bool *stop;
+} mpki_nd_task;
+static inline bool mpki_nd_unwanted(const mpki_nd_task *task) {
+    return atomic_load_explicit(task->stop, memory_order_relaxed);
+}
 
-/** A small vertex separator with parts of like weight. where [out] n. */
-mpk_status mpki_nd_separate(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nd_graph *graph,
-                            uint64_t *random, int8_t *where);
+/** Coarsen by heavy-edge matching until at most `target` vertices are left or it no longer pays;
+ * the levels hang on graph->coarser, fewer of them where nobody wants it. */
+mpk_status mpki_nd_coarsen(const mpki_nd_task *task, mpki_nd_graph *graph, int32_t target,
+                           uint64_t *random);
+
+/** A small vertex separator with parts of like weight. where [out] n; all in the separator where
+ *  nobody wants it. */
+mpk_status mpki_nd_separate(const mpki_nd_task *task, mpki_nd_graph *graph, uint64_t *random,
+                            int8_t *where);
 
 #endif

@@ -7,7 +7,7 @@
 static const char STAGE[] = "order";
 
 enum {
-    SHARES = 8,  /* workers of one contraction, at most */
+    SHARES = 16, /* workers of one contraction, at most */
     WIDE = 16384 /* vertices from which there are several */
 };
 
@@ -56,13 +56,14 @@ static void visiting_order(const mpki_nd_graph *g, uint64_t *random, int32_t *or
 
 /* match[v] = partner, or v. Heaviest edge first; the weight of a pair is bounded. Returns vertices
  * left alone. */
-static int32_t heavy_edge_matching(const mpki_nd_graph *g, const int32_t *order, int64_t max_weight,
-                                   uint64_t *random, mpki_asking *asking, int32_t *match) {
+static int32_t heavy_edge_matching(const mpki_nd_task *task, const mpki_nd_graph *g,
+                                   const int32_t *order, int64_t max_weight, uint64_t *random,
+                                   mpki_asking *asking, int32_t *match) {
     int32_t alone = 0;
     for (int32_t v = 0; v < g->n; v++) match[v] = -1;
     for (int32_t k = 0; k < g->n; k++) {
         int32_t v = order[k], best = v, heaviest = 0;
-        if (mpki_asks(asking, 4 * (g->xadj[v + 1] - g->xadj[v]))) break;
+        if (mpki_asks(asking, 4 * (g->xadj[v + 1] - g->xadj[v])) || mpki_nd_unwanted(task)) break;
         if (match[v] >= 0) continue;
         int64_t room = max_weight - g->weight[v];
         int32_t begin = g->xadj[v], degree = g->xadj[v + 1] - begin;
@@ -219,8 +220,9 @@ static mpki_nd_graph *contract(mpk_context *ctx, mpki_pool *pool, int worker,
     return c;
 }
 
-mpk_status mpki_nd_coarsen(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nd_graph *graph,
-                           int32_t target, uint64_t *random) {
+mpk_status mpki_nd_coarsen(const mpki_nd_task *task, mpki_nd_graph *graph, int32_t target,
+                           uint64_t *random) {
+    mpk_context *ctx = task->ctx;
     int32_t *work = MPKI_NEW(ctx, STAGE, 3 * (int64_t)graph->n, int32_t);
     if (!work) return mpki_failed(ctx);
     int32_t *order = work, *match = work + graph->n, *spare = work + 2 * (int64_t)graph->n;
@@ -230,13 +232,11 @@ mpk_status mpki_nd_coarsen(mpk_context *ctx, mpki_pool *pool, int worker, mpki_n
     mpki_nd_graph *g = graph;
     while (g->n > target && g->xadj[g->n] > 0) {
         visiting_order(g, random, order, spare);
-        int32_t alone = heavy_edge_matching(g, order, max_weight, random, &asking, match);
-        if (mpki_cancelled(ctx)) {
-            status = mpki_stopped(ctx, STAGE);
-            break;
-        }
+        int32_t alone = heavy_edge_matching(task, g, order, max_weight, random, &asking, match);
+        if (mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
+        if (mpk_failed(status) || mpki_nd_unwanted(task)) break;
         if (alone > g->n / 10) two_hop_matching(g, max_weight, match);
-        mpki_nd_graph *c = contract(ctx, pool, worker, g, match);
+        mpki_nd_graph *c = contract(ctx, task->pool, task->worker, g, match);
         if (!c || mpki_cancelled(ctx)) {
             status = c ? mpki_stopped(ctx, STAGE) : mpki_failed(ctx);
             mpki_nd_graph_free(ctx, &c);

@@ -38,13 +38,14 @@ typedef struct state {
     int32_t top, most, shift;             /* gain g is in list (most - g) >> shift, or the last */
     /* what a pass did: vertex moved, and where its pulled neighbours end in the list */
     int32_t *moved, *pulled, *pulled_end;
+    const mpki_nd_task *task;
     mpki_asking asking;
 } state;
 
 /* On failure parts are NULL. */
-static state state_new(mpk_context *ctx, int32_t n) {
-    state s = {.asking = {ctx, "analyse", 0}};
-    s.outside = MPKI_NEW(ctx, STAGE, 7 * (int64_t)n + BUCKETS, int32_t);
+static state state_new(const mpki_nd_task *task, int32_t n) {
+    state s = {.task = task, .asking = {task->ctx, "analyse", 0}};
+    s.outside = MPKI_NEW(task->ctx, STAGE, 7 * (int64_t)n + BUCKETS, int32_t);
     if (!s.outside) return s;
     s.next = s.outside + n;
     s.before = s.outside + 2 * (int64_t)n;
@@ -58,6 +59,11 @@ static state state_new(mpk_context *ctx, int32_t n) {
 
 static void state_free(mpk_context *ctx, state *s) {
     mpki_release(ctx, s->outside);
+}
+
+/* Cancelled, or unwanted. */
+static bool ended(const state *s) {
+    return mpki_cancelled(s->asking.ctx) || mpki_nd_unwanted(s->task);
 }
 
 static void weigh(state *s) {
@@ -187,6 +193,7 @@ static bool pass(state *s, int8_t to, int32_t run) {
         move(s, v, to, &pulls);
         if (mpki_asks(&s->asking, 16 * (int64_t)(g->xadj[v + 1] - g->xadj[v]))) break;
         s->pulled_end[moves++] = pulls;
+        if (mpki_nd_unwanted(s->task)) break;
         quality now = judge(s);
         if (better(now, best)) {
             best = now;
@@ -213,8 +220,8 @@ static void refine(state *s) {
     int failures = 0;
     int32_t run = s->g->n / 20;
     run = run < LEAST_RUN ? LEAST_RUN : run > MOST_RUN ? MOST_RUN : run;
-    for (int k = 0; k < PASSES && failures < 2 && !mpki_asks(&s->asking, 4 * (int64_t)s->g->n) &&
-                    !mpki_cancelled(s->asking.ctx);
+    for (int k = 0;
+         k < PASSES && failures < 2 && !mpki_asks(&s->asking, 4 * (int64_t)s->g->n) && !ended(s);
          k++, to = (int8_t)(1 - to))
         failures = pass(s, to, run) ? 0 : failures + 1;
 }
@@ -230,8 +237,7 @@ static void grow(state *s, uint64_t *random) {
     int32_t seed = (int32_t)(mpki_random_xorshift(random) % (uint32_t)n);
     memset(s->where, MPKI_ND_B, (size_t)n);
     weigh(s);
-    while (!mpki_cancelled(s->asking.ctx) && s->part[MPKI_ND_SEP] == 0 &&
-           s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
+    while (!ended(s) && s->part[MPKI_ND_SEP] == 0 && s->part[MPKI_ND_A] < s->part[MPKI_ND_B]) {
         while (s->where[seed] != MPKI_ND_B) seed = seed + 1 < n ? seed + 1 : 0;
         s->where[seed] = MPKI_ND_SEP;
         s->part[MPKI_ND_B] -= s->g->weight[seed];
@@ -243,7 +249,8 @@ static void grow(state *s, uint64_t *random) {
 /* The best of several starts, left in s->where. */
 static void start(state *s, uint64_t *random, int8_t *keep) {
     quality best = {0};
-    for (int k = 0; k < TRIES && !mpki_cancelled(s->asking.ctx); k++) {
+    memset(keep, MPKI_ND_SEP, (size_t)s->g->n); /* where there is not even one */
+    for (int k = 0; k < TRIES && !ended(s); k++) {
         grow(s, random);
         refine(s);
         quality now = judge(s);
@@ -274,55 +281,104 @@ static const mpki_nd_graph *coarsest(const mpki_nd_graph *g) {
     return g;
 }
 
-/* One multilevel run on g: the partition in s->where; *result its quality. */
-static mpk_status run(mpk_context *ctx, mpki_nd_graph *g, uint64_t *random, state *s,
-                      int8_t **spare, quality *result) {
-    int32_t target = g->n / 8 < 40 ? 40 : g->n / 8 > 100 ? 100 : g->n / 8;
-    mpk_status status = mpki_nd_coarsen(ctx, NULL, 0, g, target, random);
-    if (mpk_failed(status)) return status;
-    s->g = coarsest(g);
-    start(s, random, *spare);
-    uncoarsen(s, g, spare);
-    mpki_nd_graph_free(ctx, &g->coarser);
-    *result = judge(s);
-    return mpki_cancelled(ctx) ? mpki_stopped(ctx, STAGE) : MPK_OK;
+/* One multilevel run on the middle graph, with levels below it and random numbers of its own. */
+typedef struct attempt {
+    mpki_nd_graph graph; /* the middle one, but for its map and the coarser ones */
+    uint64_t random;
+    int8_t *where;
+    quality result;
+    mpk_status status;
+} attempt;
+
+typedef struct attempts {
+    const mpki_nd_task *task;
+    const mpki_nd_graph *middle;
+    attempt *each;
+} attempts;
+
+static void attempt_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const attempts *all = arg;
+    attempt *a = &all->each[item];
+    mpk_context *ctx = all->task->ctx;
+    const mpki_nd_task task = {ctx, NULL, 0, all->task->stop};
+    mpki_nd_graph *g = &a->graph;
+    const int32_t n = all->middle->n, target = n / 8 < 40 ? 40 : n / 8 > 100 ? 100 : n / 8;
+    (void)pool, (void)worker;
+    state s = state_new(&task, n);
+    int32_t *map = MPKI_NEW(ctx, STAGE, n, int32_t);
+    int8_t *two = MPKI_NEW(ctx, STAGE, 2 * (int64_t)n, int8_t), *spare = two + n;
+    a->status = s.outside && map && two ? MPK_OK : mpki_failed(ctx);
+    if (mpk_failed(a->status)) goto done;
+    *g = *all->middle;
+    g->map = map;
+    a->status = mpki_nd_coarsen(&task, g, target, &a->random);
+    if (mpk_failed(a->status)) goto done;
+    s.where = two;
+    s.g = coarsest(g);
+    start(&s, &a->random, spare);
+    uncoarsen(&s, g, &spare);
+    a->result = judge(&s);
+    memcpy(a->where, s.where, (size_t)n);
+    if (mpki_cancelled(ctx)) a->status = mpki_stopped(ctx, STAGE);
+done:
+    if (g->coarser) mpki_nd_graph_free(ctx, &g->coarser);
+    state_free(ctx, &s);
+    mpki_release(ctx, map);
+    mpki_release(ctx, two);
 }
 
-mpk_status mpki_nd_separate(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nd_graph *graph,
-                            uint64_t *random, int8_t *where) {
+/* The best of several runs, the first one of equal ones. */
+static mpk_status attempt_all(const mpki_nd_task *task, const mpki_nd_graph *middle, int runs,
+                              uint64_t *random, int8_t *best) {
+    attempt each[RUNS_LARGE] = {{.status = MPK_OK}};
+    const int64_t n = middle->n;
+    mpk_status status = MPK_OK;
+    int wins = 0;
+    int8_t *where = MPKI_NEW(task->ctx, STAGE, runs * n, int8_t);
+    if (!where) return mpki_failed(task->ctx);
+    for (int k = 0; k < runs; k++) {
+        each[k].random = runs == 1 ? *random : mpki_random_next(random) | 1;
+        each[k].where = where + k * n;
+    }
+    attempts all = {task, middle, each};
+    mpki_pool_for(task->pool, task->worker, runs, attempt_item, &all);
+    for (int k = 0; k < runs && !mpk_failed(status); k++) {
+        status = each[k].status;
+        if (k > 0 && better(each[k].result, each[wins].result)) wins = k;
+    }
+    if (!mpk_failed(status)) memcpy(best, each[wins].where, (size_t)n);
+    mpki_release(task->ctx, where);
+    return status;
+}
+
+mpk_status mpki_nd_separate(const mpki_nd_task *task, mpki_nd_graph *graph, uint64_t *random,
+                            int8_t *where) {
+    mpk_context *ctx = task->ctx;
     mpk_status status = MPK_OK;
     mpki_nd_graph *middle = graph;
-    state s = state_new(ctx, graph->n);
-    int8_t *three = MPKI_NEW(ctx, STAGE, 3 * (int64_t)graph->n, int8_t);
-    if (!s.outside || !three) {
+    state s = state_new(task, graph->n);
+    int8_t *two = MPKI_NEW(ctx, STAGE, 2 * (int64_t)graph->n, int8_t), *spare = two + graph->n;
+    if (!s.outside || !two) {
         status = mpki_failed(ctx);
         goto done;
     }
-    int8_t *spare = three + graph->n, *best = three + 2 * (int64_t)graph->n;
-    s.where = three;
-    int runs = RUNS_SMALL;
+    s.where = two;
     if (graph->n > LARGE) {
-        status = mpki_nd_coarsen(ctx, pool, worker, graph, graph->n / SHRINK, random);
+        status = mpki_nd_coarsen(task, graph, graph->n / SHRINK, random);
         while (middle->coarser) middle = middle->coarser;
-        runs = RUNS_LARGE;
     }
-    quality champion = {0};
-    for (int k = 0; !mpk_failed(status) && k < runs; k++) {
-        quality now;
-        status = run(ctx, middle, random, &s, &spare, &now);
-        if (mpk_failed(status) || (k > 0 && !better(now, champion))) continue;
-        champion = now;
-        memcpy(best, s.where, (size_t)middle->n);
-    }
+    if (!mpk_failed(status))
+        status =
+            attempt_all(task, middle, graph->n > LARGE ? RUNS_LARGE : RUNS_SMALL, random, s.where);
     if (mpk_failed(status)) goto done;
-    memcpy(s.where, best, (size_t)middle->n);
     s.g = middle;
     weigh(&s);
     uncoarsen(&s, graph, &spare);
     if (mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);
     memcpy(where, s.where, (size_t)graph->n);
+    if (mpki_nd_unwanted(task)) memset(where, MPKI_ND_SEP, (size_t)graph->n);
 done:
     state_free(ctx, &s);
-    mpki_release(ctx, three);
+    mpki_release(ctx, two);
     return status;
 }

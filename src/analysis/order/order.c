@@ -235,24 +235,73 @@ static double nd_time(const mpki_graph *graph, int cores) {
  * it is tried only if it is expected to take less than this share of the factorization. */
 static const double ND_SHARE = 0.7;
 
+bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *cost) {
+    return mpki_can_dissect(graph) && nd_time(graph, cores) <= ND_SHARE * cost->time_s;
+}
+
+/* Levels of a search in breadth from a vertex; *last [inout] the first vertex, then the last one
+ * reached. queue [out] those that were reached, count of them; seen [work] n zeros, left as they
+ * were. */
+static int32_t levels(const mpki_graph *graph, int32_t *queue, char *seen, int32_t *last,
+                      int32_t *count) {
+    int32_t depth = 0, filled = 1;
+    queue[0] = *last;
+    seen[*last] = 1;
+    for (int32_t k = 0, end = 1; k < filled; end = filled, depth++)
+        for (; k < end; k++)
+            for (int64_t e = graph->xadj[queue[k]]; e < graph->xadj[queue[k] + 1]; e++) {
+                if (seen[graph->adj[e]]) continue;
+                seen[graph->adj[e]] = 1;
+                queue[filled++] = graph->adj[e];
+            }
+    for (int32_t k = 0; k < filled; k++) seen[queue[k]] = 0;
+    *last = queue[filled - 1];
+    *count = filled;
+    return depth;
+}
+
+/* A level of a search from one end of a graph is about as wide as its separators, w, and AMD's
+ * factorizations of grids take 130 to 160 w^3 operations, in the plane and in space. */
+bool mpki_may_improve(mpk_context *ctx, const mpki_graph *graph, int cores) {
+    static const double CUBE = 150, RATE = 40e9, SAFE = 2;
+    const int32_t n = graph->n;
+    int32_t *queue = MPKI_NEW(ctx, NULL, n, int32_t), last = 0, count = 0, depth = 1;
+    char *seen = MPKI_ZNEW(ctx, NULL, n, char);
+    for (int k = 0; queue && seen && k < 2; k++) depth = levels(graph, queue, seen, &last, &count);
+    mpki_release(ctx, queue);
+    mpki_release(ctx, seen);
+    const double width = (double)count / depth;
+    return nd_time(graph, cores) <= SAFE * ND_SHARE * CUBE * width * width * width / (RATE * cores);
+}
+
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                              int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used) {
-    mpki_cost nd;
+                              int cores, mpki_dissection **begun, mpki_etree *tree, mpki_cost *cost,
+                              mpk_ordering *used) {
+    mpki_etree other = {0};
     *used = MPK_ORDERING_AMD;
-    const bool possible = mpki_can_dissect(graph);
-    if (!possible || nd_time(graph, cores) > ND_SHARE * cost->time_s) return MPK_OK;
+    if (!mpki_worth_improving(graph, cores, cost)) return MPK_OK;
     if (mpki_progress(ctx, "analyse", 0.3))
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
-    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    if (!other) return mpki_failed(ctx);
-    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, other);
-    if (!mpk_failed(status)) status = mpki_order_time(ctx, graph, other, cores, &nd);
-    if (!mpk_failed(status) && nd.time_s < cost->time_s) {
-        memcpy(perm, other, (size_t)graph->n * sizeof *perm);
+    int32_t *perm = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    if (!perm) return mpki_failed(ctx);
+    mpk_status status = begun && *begun
+                            ? mpki_dissection_end(ctx, begun, perm)
+                            : order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, perm);
+    if (!mpk_failed(status)) {
+        mpki_pool *pool = mpki_loops_pool(ctx, threads, graph->xadj[graph->n], &status);
+        if (!mpk_failed(status)) status = mpki_etree_make(ctx, pool, 0, graph, perm, &other);
+    }
+    mpki_release(ctx, perm);
+    if (mpk_failed(status)) return status;
+    const mpki_cost nd = mpki_etree_cost(graph, &other, cores);
+    if (nd.time_s < cost->time_s) {
+        const mpki_etree swap = *tree;
+        *tree = other;
+        other = swap;
         *cost = nd;
         *used = MPK_ORDERING_ND;
     }
-    mpki_release(ctx, other);
+    mpki_etree_free(ctx, &other);
     return status;
 }
 
@@ -278,15 +327,19 @@ bool mpki_dissection_wins(const double nd_s[2], const double amd_s[2]) {
 mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method, int64_t seed,
                       int threads, int32_t *perm, mpk_ordering *used) {
     mpk_ordering ignored;
-    mpki_cost cost;
+    mpki_etree tree = {0};
     if (!used) used = &ignored;
     *used = method;
     if (method != MPK_ORDERING_AUTO) return order_graph(ctx, graph, method, seed, threads, perm);
     const int cores = MODEL_CORES;
     *used = MPK_ORDERING_AMD;
     mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, 1, perm);
-    if (!mpk_failed(status)) status = mpki_order_time(ctx, graph, perm, cores, &cost);
-    if (!mpk_failed(status))
-        status = mpki_order_improve(ctx, graph, seed, threads, cores, perm, &cost, used);
+    if (!mpk_failed(status)) status = mpki_etree_make(ctx, NULL, 0, graph, perm, &tree);
+    if (!mpk_failed(status)) {
+        mpki_cost cost = mpki_etree_cost(graph, &tree, cores);
+        status = mpki_order_improve(ctx, graph, seed, threads, cores, NULL, &tree, &cost, used);
+    }
+    if (!mpk_failed(status)) memcpy(perm, tree.perm, (size_t)graph->n * sizeof *perm);
+    mpki_etree_free(ctx, &tree);
     return status;
 }

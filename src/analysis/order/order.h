@@ -15,17 +15,6 @@ mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, int32_t *pe
 bool mpki_camd_takes(const mpki_graph *graph);
 mpk_status mpki_order_camd(mpk_context *ctx, const mpki_graph *graph, const int32_t *late,
                            int32_t *perm);
-/** Each edge once, from the lower to the higher vertex, as AMD and CAMD take them: ptr [out] n + 1,
- *  idx [out] xadj[n] / 2. */
-static inline void mpki_upper_edges(const mpki_graph *graph, int *ptr, int *idx) {
-    int fill = 0;
-    for (int32_t v = 0; v < graph->n; v++) {
-        ptr[v] = fill;
-        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++)
-            if (graph->adj[k] > v) idx[fill++] = graph->adj[k];
-    }
-    ptr[graph->n] = fill;
-}
 /** Nested dissection: METIS 5 (Karypis & Kumar 1998). */
 mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t *perm);
 /** Nested dissection: SCOTCH 7 (Pellegrini & Roman 1996). */
@@ -60,18 +49,25 @@ mpk_status mpki_twins_merge(mpk_context *ctx, const mpki_graph *graph, double mo
 mpk_status mpki_twins_expand(mpk_context *ctx, int32_t n, const int32_t *map, int32_t small_n,
                              const int32_t *small_perm, int32_t *perm);
 
-/** The second half of ordering = auto. perm, cost [inout]: an AMD order of the graph and its cost;
- * replaced by METIS's when that is expected to win back its own time, and then does cost less.
+/** The second half of ordering = auto. tree, cost [inout]: an AMD order of the graph and its cost;
+ * replaced by nested dissection's when that is expected to win back its own time, and then does cost
+ * less. begun [inout] that dissection, where it has been done already, ended here; NULL: none.
  * *used [out]. */
+typedef struct mpki_dissection mpki_dissection;
 mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                              int cores, int32_t *perm, mpki_cost *cost, mpk_ordering *used);
+                              int cores, mpki_dissection **begun, mpki_etree *tree, mpki_cost *cost,
+                              mpk_ordering *used);
+/** May it be expected? A guess before AMD's order is there, from the width of the graph; on the high
+ *  side. */
+bool mpki_may_improve(mpk_context *ctx, const mpki_graph *graph, int cores);
+/** Is that expected? cost: of AMD's order. */
+bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *cost);
 
 /** Nested dissection of a whole graph beside other tasks of a pool: dense vertices set aside and
  *  twins merged as mpki_order() does, so that the order is the same. begin: from a task, or before
  *  the run; end: after the run, with perm [out] n, or NULL where nobody wants the order; give_up:
  *  from any thread between them. The graph's arrays must stay until the end.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
-typedef struct mpki_dissection mpki_dissection;
 mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
                                  mpki_pool *pool, mpki_dissection **begun);
 void mpki_dissection_give_up(mpki_dissection *begun);

@@ -53,7 +53,7 @@ mpk_status mpki_tree_restore(mpk_context *ctx, mpk_analysis *an, const char **wh
                                         (double)(an->rptr[s + 1] - an->rptr[s]));
     mpk_status status = mpki_symbolic_predict(ctx, an);
     if (!mpk_failed(status)) status = mpki_symbolic_fits(ctx, an);
-    if (!mpk_failed(status)) status = mpki_structure_maps(ctx, an);
+    if (!mpk_failed(status)) status = mpki_structure_maps(ctx, NULL, an);
     if (!mpk_failed(status)) status = mpki_analysis_check(ctx, an);
     if (status != MPK_ERR_INTERNAL) return status;
     mpki_clear_error(ctx);

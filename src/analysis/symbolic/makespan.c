@@ -8,24 +8,6 @@
 
 static const char STAGE[] = "order";
 
-/* Columns in place of vertices that stand for several: a vertex's own follow one another. Counts
- * fall by one within a vertex. */
-static void expand(const mpki_graph *graph, const int32_t *order, const int32_t *parent,
-                   const int32_t *count, int32_t *first, int32_t *column_parent,
-                   int32_t *column_count) {
-    int32_t next = 0;
-    for (int32_t k = 0; k < graph->n; k++) {
-        first[k] = next;
-        next += graph->weight ? graph->weight[order[k]] : 1;
-    }
-    first[graph->n] = next;
-    for (int32_t k = 0; k < graph->n; k++)
-        for (int32_t c = first[k]; c < first[k + 1]; c++) {
-            column_count[c] = count[k] - (c - first[k]);
-            column_parent[c] = c + 1 < first[k + 1] ? c + 1 : parent[k] < 0 ? -1 : first[parent[k]];
-        }
-}
-
 /* Of the columns that a front gets late so many fail again there (maros_r7: two thirds to three
  * quarters), and one for which there is no room beside its own takes as long as so many of
  * these. */
@@ -70,34 +52,19 @@ static double nodes_time(const mpki_nodes *nodes, const int32_t *late, double *p
 
 void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m) {
     mpki_nodes_free(ctx, &m->nodes);
-    mpki_release(ctx, m->work);
-    mpki_release(ctx, m->wide);
+    mpki_etree_free(ctx, &m->columns);
     mpki_release(ctx, m->path);
     *m = (mpki_makespan){0};
 }
 
-mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
                               mpki_makespan *m, double *time_s) {
-    const int32_t n = graph->n;
-    int64_t columns = 0;
-    *m = (mpki_makespan){.n = n};
+    *m = (mpki_makespan){0};
     *time_s = 0;
-    for (int32_t v = 0; v < n; v++) columns += graph->weight ? graph->weight[v] : 1;
-    if (columns > INT32_MAX)
-        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, columns, "too many columns");
-    m->columns = (int32_t)columns;
-    m->work = MPKI_NEW(ctx, STAGE, 5 * (int64_t)n + 1, int32_t);
-    m->wide = MPKI_NEW(ctx, STAGE, 2 * columns + 1, int32_t);
-    mpk_status status = m->work && m->wide ? MPK_OK : mpki_failed(ctx);
-    if (mpk_failed(status)) goto done;
-    int32_t *order = m->work, *inverse = order + n, *parent = order + 2 * (int64_t)n;
-    int32_t *count = order + 3 * (int64_t)n;
-    m->first = order + 4 * (int64_t)n;
-    for (int32_t k = 0; k < n; k++) order[k] = perm[k], inverse[perm[k]] = k;
-    status = mpki_elimination(ctx, graph, order, inverse, parent, count);
-    if (mpk_failed(status)) goto done;
-    expand(graph, order, parent, count, m->first, m->wide, m->wide + columns);
-    status = mpki_nodes_build(ctx, (int32_t)columns, m->wide, m->wide + columns, NULL, &m->nodes);
+    mpk_status status = mpki_etree_columns(ctx, graph, tree, &m->columns);
+    if (!mpk_failed(status))
+        status = mpki_nodes_build(ctx, m->columns.n, m->columns.parent, m->columns.count, NULL,
+                                  &m->nodes);
     if (!mpk_failed(status)) status = mpki_nodes_merge(ctx, &mpki_relax_default, &m->nodes);
     if (mpk_failed(status)) goto done;
     m->path = MPKI_ZNEW(ctx, STAGE, 2 * ((int64_t)m->nodes.count + 1), double);
@@ -110,21 +77,34 @@ done:
     return status;
 }
 
-double mpki_makespan_late(mpki_makespan *m, const int32_t *late) {
-    int32_t *column_late = m->wide; /* parents and counts are not needed any more */
+double mpki_makespan_late(mpki_makespan *m, const mpki_graph *graph, const mpki_etree *tree,
+                          const int32_t *late) {
+    int32_t *column_late = m->columns.parent, c = 0; /* parents are not needed any more */
     memset(m->path, 0, 2 * ((size_t)m->nodes.count + 1) * sizeof *m->path);
-    memset(column_late, 0, (size_t)m->columns * sizeof *column_late);
-    for (int32_t k = 0; k < m->n; k++) column_late[m->first[k]] = late[m->work[k]];
+    memset(column_late, 0, (size_t)m->columns.n * sizeof *column_late);
+    for (int32_t k = 0; k < tree->n; k++) { /* at the first column of each vertex */
+        column_late[c] = late[tree->perm[k]];
+        c += graph->weight ? graph->weight[tree->perm[k]] : 1;
+    }
     return nodes_time(&m->nodes, column_late, m->path, m->path + m->nodes.count + 1);
+}
+
+mpk_status mpki_etree_makespan(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
+                               const int32_t *late, double time_s[2]) {
+    mpki_makespan m;
+    const mpk_status status = mpki_makespan_make(ctx, graph, tree, &m, &time_s[0]);
+    time_s[1] = time_s[0];
+    if (mpk_failed(status)) return status;
+    if (late) time_s[1] = mpki_makespan_late(&m, graph, tree, late);
+    mpki_makespan_free(ctx, &m);
+    return MPK_OK;
 }
 
 mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                                const int32_t *late, double time_s[2]) {
-    mpki_makespan m;
-    mpk_status status = mpki_makespan_make(ctx, graph, perm, &m, &time_s[0]);
-    time_s[1] = time_s[0];
-    if (mpk_failed(status)) return status;
-    if (late) time_s[1] = mpki_makespan_late(&m, late);
-    mpki_makespan_free(ctx, &m);
-    return MPK_OK;
+    mpki_etree tree;
+    mpk_status status = mpki_etree_make(ctx, NULL, 0, graph, perm, &tree);
+    if (!mpk_failed(status)) status = mpki_etree_makespan(ctx, graph, &tree, late, time_s);
+    mpki_etree_free(ctx, &tree);
+    return status;
 }

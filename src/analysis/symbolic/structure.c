@@ -107,47 +107,117 @@ done:
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+typedef struct finding {
+    mpk_context *ctx;
+    const mpki_graph *graph;
+    mpk_analysis *an;
+    mpki_rowset *set;     /* one for each worker; empty, and without memory, until it is wanted */
+    int32_t *first, *top; /* subtrees that are tasks: supernodes first[k] .. top[k] */
+    char *inside;         /* nsuper: in one of these */
+    int32_t tasks;
+    _Atomic int failed;
+} finding;
+
 /* Rows of s: those of its columns in A and those of its children, below its own columns. */
-mpk_status mpki_structure_rows(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an) {
-    mpki_rowset set = {0};
-    mpki_asking asking = {ctx, "analyse", 0};
-    mpk_status status = MPK_OK;
-    an->ridx = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
-    if (!an->ridx || !mpki_rowset_create(ctx, STAGE, graph->n, &set)) return mpki_failed(ctx);
-    const int32_t outer = mpki_split_rows(an->split);
-    for (int32_t s = 0; s < an->nsuper; s++) {
-        int32_t end = an->sptr[s + 1];
-        if (outer && s == an->nsuper - 1) {
-            for (int32_t k = 0; k < outer; k++) an->ridx[an->rptr[s] + k] = an->n + k;
-            break;
-        }
-        if (mpki_asks(&asking, 8 * (an->rptr[s + 1] - an->rptr[s] + end - an->sptr[s]))) {
-            status = mpki_stopped(ctx, STAGE);
-            break;
-        }
-        if (an->rptr[s + 1] == an->rptr[s]) continue; /* a root */
-        for (int32_t c = an->sptr[s]; c < end; c++) {
-            int32_t v = an->perm[c];
-            for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) {
-                int32_t i = an->iperm[graph->adj[k]];
-                if (i >= end) mpki_rowset_add(&set, i);
-            }
-        }
-        for (int32_t q = an->child_ptr[s]; q < an->child_ptr[s + 1]; q++) {
-            int32_t child = an->child[q];
-            asking.done += an->rptr[child + 1] - an->rptr[child];
-            int64_t k = an->rptr[child], last = an->rptr[child + 1];
-            while (k < last && an->ridx[k] < end) k++;
-            for (; k < last; k++) mpki_rowset_add(&set, an->ridx[k]);
-        }
-        int32_t *stop = mpki_rowset_take(&set, set.top, 0, an->ridx + an->rptr[s]);
-        if (stop != an->ridx + an->rptr[s + 1]) {
-            status = mpki_error(ctx, MPK_ERR_INTERNAL, STAGE, s,
-                                "supernode %d has other rows than were counted", s);
-            break;
+static mpk_status find_rows(const finding *f, int32_t s, mpki_rowset *set, mpki_asking *asking) {
+    const mpki_graph *graph = f->graph;
+    const mpk_analysis *an = f->an;
+    const int32_t end = an->sptr[s + 1], outer = mpki_split_rows(an->split);
+    if (outer && s == an->nsuper - 1) {
+        for (int32_t k = 0; k < outer; k++) an->ridx[an->rptr[s] + k] = an->n + k;
+        return MPK_OK;
+    }
+    if (mpki_asks(asking, 8 * (an->rptr[s + 1] - an->rptr[s] + end - an->sptr[s])))
+        return mpki_stopped(f->ctx, STAGE);
+    if (an->rptr[s + 1] == an->rptr[s]) return MPK_OK; /* a root */
+    for (int32_t c = an->sptr[s]; c < end; c++) {
+        int32_t v = an->perm[c];
+        for (int64_t k = graph->xadj[v]; k < graph->xadj[v + 1]; k++) {
+            int32_t i = an->iperm[graph->adj[k]];
+            if (i >= end) mpki_rowset_add(set, i);
         }
     }
-    mpki_release(ctx, set.block);
+    for (int32_t q = an->child_ptr[s]; q < an->child_ptr[s + 1]; q++) {
+        int32_t child = an->child[q];
+        asking->done += an->rptr[child + 1] - an->rptr[child];
+        int64_t k = an->rptr[child], last = an->rptr[child + 1];
+        while (k < last && an->ridx[k] < end) k++;
+        for (; k < last; k++) mpki_rowset_add(set, an->ridx[k]);
+    }
+    int32_t *stop = mpki_rowset_take(set, set->top, 0, an->ridx + an->rptr[s]);
+    if (stop == an->ridx + an->rptr[s + 1]) return MPK_OK;
+    return mpki_error(f->ctx, MPK_ERR_INTERNAL, STAGE, s,
+                      "supernode %d has other rows than were counted", s);
+}
+
+static void find_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    finding *f = arg;
+    mpki_rowset *set = &f->set[worker];
+    mpki_asking asking = {f->ctx, "analyse", 0};
+    mpk_status status = (mpk_status)f->failed;
+    (void)pool;
+    if (!mpk_failed(status) && !set->block && !mpki_rowset_create(f->ctx, STAGE, f->graph->n, set))
+        status = mpki_failed(f->ctx);
+    for (int32_t s = f->first[item]; !mpk_failed(status) && s <= f->top[item]; s++)
+        status = find_rows(f, s, set, &asking);
+    if (mpk_failed(status)) f->failed = status;
+}
+
+/* Subtrees with at most so much of all rows and columns that each thread gets several. They are
+ * ranges of supernodes. size, low [work] nsuper */
+static void cut_subtrees(finding *f, int threads, int64_t *size, int32_t *low) {
+    const mpk_analysis *an = f->an;
+    const int32_t ns = an->nsuper, last = mpki_split_rows(an->split) ? ns - 1 : ns;
+    const int64_t most = threads > 1 ? (an->rptr[ns] + an->n) / (4 * (int64_t)threads) : 0;
+    for (int32_t s = 0; s < ns; s++) low[s] = s, size[s] = 0;
+    for (int32_t s = 0; s < ns; s++) { /* children first */
+        const int32_t p = an->parent[s];
+        size[s] += an->rptr[s + 1] - an->rptr[s] + an->sptr[s + 1] - an->sptr[s];
+        f->inside[s] = s < last && size[s] <= most;
+        if (p < 0) continue;
+        size[p] += size[s];
+        if (low[s] < low[p]) low[p] = low[s];
+    }
+    for (int32_t s = 0; s < last; s++)
+        if (f->inside[s] && (an->parent[s] < 0 || !f->inside[an->parent[s]])) {
+            f->first[f->tasks] = low[s];
+            f->top[f->tasks++] = s;
+        }
+}
+
+mpk_status mpki_structure_rows(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
+                               mpk_analysis *an) {
+    const int threads = mpki_pool_threads(pool);
+    const int32_t ns = an->nsuper;
+    finding f = {.ctx = ctx, .graph = graph, .an = an};
+    int64_t *size = MPKI_NEW(ctx, STAGE, ns, int64_t);
+    int32_t *low = MPKI_NEW(ctx, STAGE, ns, int32_t);
+    an->ridx = MPKI_NEW(ctx, STAGE, an->rptr[ns], int32_t);
+    f.set = MPKI_ZNEW(ctx, STAGE, threads, mpki_rowset);
+    f.first = MPKI_NEW(ctx, STAGE, ns, int32_t);
+    f.top = MPKI_NEW(ctx, STAGE, ns, int32_t);
+    f.inside = MPKI_NEW(ctx, STAGE, ns, char);
+    mpk_status status = an->ridx && size && low && f.set && f.first && f.top && f.inside
+                            ? MPK_OK
+                            : mpki_failed(ctx);
+    if (!mpk_failed(status)) {
+        cut_subtrees(&f, threads, size, low);
+        mpki_pool_for(pool, 0, f.tasks, find_item, &f);
+        status = (mpk_status)f.failed;
+    }
+    mpki_asking asking = {ctx, "analyse", 0};
+    if (!mpk_failed(status) && !f.set[0].block &&
+        !mpki_rowset_create(ctx, STAGE, graph->n, &f.set[0]))
+        status = mpki_failed(ctx);
+    for (int32_t s = 0; !mpk_failed(status) && s < ns; s++)
+        if (!f.inside[s]) status = find_rows(&f, s, &f.set[0], &asking);
+    for (int w = 0; f.set && w < threads; w++) mpki_release(ctx, f.set[w].block);
+    mpki_release(ctx, f.set);
+    mpki_release(ctx, f.first);
+    mpki_release(ctx, f.top);
+    mpki_release(ctx, f.inside);
+    mpki_release(ctx, size);
+    mpki_release(ctx, low);
     return status;
 }
 
@@ -170,16 +240,8 @@ static void map_children(mpk_analysis *an, int32_t s, const int32_t *local) {
     }
 }
 
-/* The entries of the rows of A's core, from the other side: those of row v, but for the diagonal,
- * are ptr[v] .. ptr[v + 1] - 1, by increasing column. */
-typedef struct rows_of {
-    int64_t *ptr;    /* n + 1 */
-    int64_t *place;  /* places in the core */
-    int32_t *column; /* in the problem's order */
-} rows_of;
-
 /* Entries of A whose earlier position is a column of s. */
-static int64_t place_entries(const mpk_analysis *an, const rows_of *rows, int32_t s,
+static int64_t place_entries(const mpk_analysis *an, const mpki_lower *rows, int32_t s,
                              const int32_t *local, int64_t fill) {
     const int64_t *ap = an->core.ap;
     const int32_t *ai = an->core.ai;
@@ -211,33 +273,104 @@ static int64_t place_entries(const mpk_analysis *an, const rows_of *rows, int32_
     return fill;
 }
 
-/* MPK_OK | MPK_ERR_MEMORY; what there is is to be freed after that, too. */
-static mpk_status rows_make(mpk_context *ctx, const mpk_analysis *an, rows_of *rows) {
+/* How many those are. */
+static int64_t count_entries(const mpk_analysis *an, const mpki_lower *rows, int32_t s) {
     const int64_t *ap = an->core.ap;
     const int32_t *ai = an->core.ai;
-    int32_t n = an->n;
-    *rows = (rows_of){.ptr = MPKI_ZNEW(ctx, STAGE, (int64_t)n + 1, int64_t),
-                      .place = MPKI_NEW(ctx, STAGE, ap[n], int64_t),
-                      .column = MPKI_NEW(ctx, STAGE, ap[n], int32_t)};
-    if (!rows->ptr || !rows->place || !rows->column) return mpki_failed(ctx);
-    for (int32_t j = 0; j < n; j++)
-        for (int64_t k = ap[j]; k < ap[j + 1]; k++) rows->ptr[ai[k]] += ai[k] != j;
-    int64_t sum = 0;
-    for (int32_t v = 0; v <= n; v++) {
-        int64_t count = rows->ptr[v];
-        rows->ptr[v] = sum;
-        sum += count;
+    const mpki_split *split = mpki_split_rows(an->split) ? an->split : NULL;
+    int64_t count = 0;
+    for (int32_t c = an->sptr[s]; c < an->sptr[s + 1]; c++) {
+        const int32_t v = an->perm[c];
+        for (int64_t k = rows->ptr[v]; k < rows->ptr[v + 1]; k++)
+            count += an->iperm[rows->column[k]] > c;
+        for (int64_t k = ap[v]; k < ap[v + 1]; k++) count += an->iperm[ai[k]] >= c;
+        if (split) count += split->ap[v + 1] - split->ap[v];
     }
-    for (int32_t j = 0; j < n; j++)
-        for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
-            if (ai[k] == j) continue;
-            const int64_t at = rows->ptr[ai[k]]++;
-            rows->place[at] = k;
-            rows->column[at] = j;
-        }
-    for (int32_t v = n; v > 0; v--) rows->ptr[v] = rows->ptr[v - 1];
-    rows->ptr[0] = 0;
-    return MPK_OK;
+    return count;
+}
+
+/* Supernodes share by share; each worker has a `local` of its own. */
+typedef struct mapping {
+    mpk_context *ctx;
+    mpk_analysis *an;
+    const mpki_lower *rows;
+    int32_t *local; /* threads x positions; a worker clears its own when it begins */
+    char *cleared;  /* threads */
+    int64_t *work;  /* nsuper + 1: rows, columns and the like before each supernode */
+    int64_t shares;
+    bool counted; /* scatter_ptr is there, else it follows from share to share */
+} mapping;
+
+static void count_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
+    const mapping *m = arg;
+    mpk_analysis *an = m->an;
+    mpki_asking asking = {m->ctx, "analyse", 0};
+    const int32_t end = mpki_share_begin(m->work, an->nsuper, share + 1, m->shares);
+    (void)pool, (void)worker;
+    for (int32_t s = mpki_share_begin(m->work, an->nsuper, share, m->shares); s < end; s++) {
+        if (mpki_asks(&asking, m->work[s + 1] - m->work[s])) return;
+        an->scatter_ptr[s + 1] = count_entries(an, m->rows, s);
+    }
+}
+
+static void map_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
+    const mapping *m = arg;
+    mpk_analysis *an = m->an;
+    const int64_t positions = (int64_t)an->n + mpki_split_rows(an->split);
+    int32_t *local = m->local + worker * positions;
+    mpki_asking asking = {m->ctx, "analyse", 0};
+    const int32_t end = mpki_share_begin(m->work, an->nsuper, share + 1, m->shares);
+    (void)pool;
+    if (!m->cleared[worker]) memset(local, 0, (size_t)positions * sizeof *local);
+    m->cleared[worker] = 1;
+    for (int32_t s = mpki_share_begin(m->work, an->nsuper, share, m->shares); s < end; s++) {
+        if (mpki_asks(&asking, 8 * (m->work[s + 1] - m->work[s]))) return;
+        map_front(an, s, local);
+        map_children(an, s, local);
+        const int64_t first = an->scatter_ptr[s];
+        const int64_t last = place_entries(an, m->rows, s, local, first);
+        if (!m->counted) an->scatter_ptr[s + 1] = last;
+        for (int64_t k = first; mpki_core_is_part(&an->core) && k < last; k++)
+            an->scatter[k].src = an->core.src[an->scatter[k].src];
+    }
+}
+
+/* A supernode's work: its rows, its children's, its columns and their entries. */
+static void weigh(mapping *m) {
+    const mpk_analysis *an = m->an;
+    m->work[0] = 0;
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        int64_t work = an->rptr[s + 1] - an->rptr[s];
+        for (int32_t q = an->child_ptr[s]; q < an->child_ptr[s + 1]; q++)
+            work += an->rptr[an->child[q] + 1] - an->rptr[an->child[q]];
+        for (int32_t c = an->sptr[s]; c < an->sptr[s + 1]; c++)
+            work += 1 + an->core.ap[an->perm[c] + 1] - an->core.ap[an->perm[c]];
+        m->work[s + 1] = m->work[s] + work;
+    }
+}
+
+static mpk_status map_all(mpk_context *ctx, mpki_pool *pool, const mpki_lower *rows, int32_t *local,
+                          mpk_analysis *an) {
+    mapping m = {.ctx = ctx, .an = an, .rows = rows, .local = local};
+    m.work = MPKI_NEW(ctx, STAGE, (int64_t)an->nsuper + 1, int64_t);
+    m.cleared = MPKI_ZNEW(ctx, STAGE, mpki_pool_threads(pool), char);
+    if (!m.work || !m.cleared) {
+        mpki_release(ctx, m.work);
+        mpki_release(ctx, m.cleared);
+        return mpki_failed(ctx);
+    }
+    weigh(&m);
+    m.shares = mpki_shares(pool);
+    m.counted = m.shares > 1;
+    an->scatter_ptr[0] = 0;
+    if (m.counted) {
+        mpki_pool_for(pool, 0, m.shares, count_item, &m);
+        for (int32_t s = 0; s < an->nsuper; s++) an->scatter_ptr[s + 1] += an->scatter_ptr[s];
+    }
+    if (!mpki_cancelled(ctx)) mpki_pool_for(pool, 0, m.shares, map_item, &m);
+    mpki_release(ctx, m.work);
+    mpki_release(ctx, m.cleared);
+    return mpki_cancelled(ctx) ? mpki_stopped(ctx, STAGE) : MPK_OK;
 }
 
 /* The entries of a general matrix: each belongs to the supernode that owns the earlier one of its
@@ -248,6 +381,7 @@ static mpk_status place_general(mpk_context *ctx, mpk_analysis *an, int32_t *loc
     int64_t *at = an->scatter_ptr;
     mpk_status status = owner && row_at ? MPK_OK : mpki_failed(ctx);
     if (mpk_failed(status)) goto done;
+    memset(local, 0, (size_t)n * sizeof *local);
     for (int32_t s = 0; s < an->nsuper; s++)
         for (int32_t k = an->sptr[s]; k < an->sptr[s + 1]; k++) owner[k] = s;
     for (int32_t j = 0; j < n; j++) row_at[an->row_of ? an->row_of[j] : j] = an->iperm[j];
@@ -284,37 +418,26 @@ done:
     return status;
 }
 
-mpk_status mpki_structure_maps(mpk_context *ctx, mpk_analysis *an) {
-    rows_of rows = {0};
+mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_lower *rows, mpk_analysis *an) {
+    const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
+    const bool general = an->symmetry == MPK_GENERAL;
+    mpki_lower own = {0};
+    mpk_status status = MPK_OK;
+    mpki_pool *pool = mpki_loops_pool(ctx, an->options.threads,
+                                      general ? 0 : an->rptr[an->nsuper] + an->nnz, &status);
     an->rel = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
     an->scatter_ptr = MPKI_NEW(ctx, STAGE, (int64_t)an->nsuper + 1, int64_t);
-    const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
     an->scatter = MPKI_NEW(ctx, STAGE, an->nnz + below, mpki_scatter);
-    int32_t *local = MPKI_ZNEW(ctx, STAGE, (int64_t)an->n + mpki_split_rows(an->split), int32_t);
-    const bool general = an->symmetry == MPK_GENERAL;
-    mpk_status status =
-        an->rel && an->scatter_ptr && an->scatter && local ? MPK_OK : mpki_failed(ctx);
+    const int64_t positions = (int64_t)an->n + mpki_split_rows(an->split);
+    int32_t *local = MPKI_NEW(ctx, STAGE, mpki_pool_threads(pool) * positions, int32_t);
+    if (!mpk_failed(status) && (!an->rel || !an->scatter_ptr || !an->scatter || !local))
+        status = mpki_failed(ctx);
+    if (!mpk_failed(status) && !general && !rows)
+        status = mpki_lower_make(ctx, pool, an->n, an->core.ap, an->core.ai, &own);
     if (!mpk_failed(status))
-        status = general ? place_general(ctx, an, local) : rows_make(ctx, an, &rows);
-    if (mpk_failed(status) || general) goto done;
-    mpki_asking asking = {ctx, "analyse", 0};
-    an->scatter_ptr[0] = 0;
-    for (int32_t s = 0; s < an->nsuper; s++) {
-        if (mpki_asks(&asking,
-                      8 * (an->rptr[s + 1] - an->rptr[s] + an->sptr[s + 1] - an->sptr[s]))) {
-            status = mpki_stopped(ctx, STAGE);
-            goto done;
-        }
-        map_front(an, s, local);
-        map_children(an, s, local);
-        an->scatter_ptr[s + 1] = place_entries(an, &rows, s, local, an->scatter_ptr[s]);
-    }
-    for (int64_t k = 0; mpki_core_is_part(&an->core) && k < an->scatter_ptr[an->nsuper]; k++)
-        an->scatter[k].src = an->core.src[an->scatter[k].src];
-done:
+        status = general ? place_general(ctx, an, local)
+                         : map_all(ctx, pool, rows ? rows : &own, local, an);
     mpki_release(ctx, local);
-    mpki_release(ctx, rows.ptr);
-    mpki_release(ctx, rows.place);
-    mpki_release(ctx, rows.column);
+    mpki_lower_free(ctx, &own);
     return status;
 }

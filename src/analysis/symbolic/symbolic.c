@@ -101,18 +101,36 @@ static bool dissected(mpk_ordering ordering) {
            ordering == MPK_ORDERING_SCOTCH;
 }
 
-mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
-                                 const int32_t *mate, const mpki_relax *relax) {
+/* perm and iperm by the tree of an order: one that was found before, or *made. *used [out] which. */
+static mpk_status find_tree(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+                            const mpki_etree *known, mpki_etree *made, const mpki_etree **used) {
+    const int32_t positions = graph->n;
+    mpk_status status = MPK_OK;
+    *used = known && known->n == positions ? known : made;
+    if (*used == made) {
+        mpki_pool *pool =
+            mpki_loops_pool(ctx, an->options.threads, graph->xadj[positions], &status);
+        if (!mpk_failed(status)) status = mpki_etree_make(ctx, pool, 0, graph, an->perm, made);
+    }
+    for (int32_t k = 0; !mpk_failed(status) && k < positions; k++) {
+        an->perm[k] = (*used)->perm[k];
+        an->iperm[an->perm[k]] = k;
+    }
+    return status;
+}
+
+static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
+                          const int32_t *mate, const mpki_relax *relax, const mpki_etree *tree,
+                          const mpki_lower *rows) {
     const int32_t n = an->n, outer = mpki_split_rows(an->split);
     const int64_t positions = (int64_t)n + outer;
     mpki_graph built = {0}, below = {0};
     mpki_nodes nodes = {0};
+    mpki_etree made = {0};
     char *join = NULL;
     mpk_status status = MPK_OK;
-    int32_t *parent = MPKI_NEW(ctx, STAGE, positions, int32_t);
-    int32_t *count = MPKI_NEW(ctx, STAGE, positions, int32_t);
     if (!an->iperm) an->iperm = MPKI_NEW(ctx, STAGE, positions, int32_t);
-    if (!parent || !count || !an->iperm) {
+    if (!an->iperm) {
         status = mpki_failed(ctx);
         goto done;
     }
@@ -122,10 +140,9 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
     if (outer && mpk_failed(status = mpki_graph_below(ctx, graph, an->split, &below))) goto done;
     const mpki_graph *whole = outer ? &below : graph;
     for (int32_t k = n; k < positions; k++) an->perm[k] = k;
-    for (int32_t k = 0; k < positions; k++) an->iperm[an->perm[k]] = k;
-    if (mpk_failed(status = mpki_elimination(ctx, whole, an->perm, an->iperm, parent, count)))
-        goto done;
-    for (int32_t k = 0; k < n; k++)
+    if (mpk_failed(status = find_tree(ctx, an, whole, tree, &made, &tree))) goto done;
+    int32_t *parent = tree->parent, *count = tree->count;
+    for (int32_t k = 0; outer && k < n; k++)
         if (parent[k] >= n) parent[k] = -1; /* it stands below a root of the interior */
     if (mate && !(join = find_pairs(ctx, an, parent, mate))) {
         status = mpki_failed(ctx);
@@ -145,21 +162,32 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
         goto done;
     if (mpk_failed(status = mpki_symbolic_predict(ctx, an))) goto done;
     if (mpk_failed(status = mpki_symbolic_fits(ctx, an))) goto done;
-    if (mpk_failed(status = mpki_structure_rows(ctx, whole, an))) goto done;
-    status = mpki_structure_maps(ctx, an);
+    mpki_pool *pool = mpki_loops_pool(ctx, an->options.threads, an->rptr[an->nsuper], &status);
+    if (mpk_failed(status)) goto done;
+    if (mpk_failed(status = mpki_structure_rows(ctx, pool, whole, an))) goto done;
+    status = mpki_structure_maps(ctx, rows, an);
 done:
     mpki_nodes_free(ctx, &nodes);
     mpki_graph_free(ctx, &built);
     mpki_graph_free(ctx, &below);
-    mpki_release(ctx, parent);
-    mpki_release(ctx, count);
+    mpki_etree_free(ctx, &made);
     mpki_release(ctx, join);
     return status;
 }
 
+mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+                                 const int32_t *mate, const mpki_relax *relax) {
+    return relaxed(ctx, an, graph, mate, relax, NULL, NULL);
+}
+
+mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+                            const int32_t *mate, const mpki_etree *tree, const mpki_lower *rows) {
+    const bool device = an->info.ordered_for == MPK_ON_CUDA;
+    return relaxed(ctx, an, graph, mate, device ? &mpki_relax_device : &mpki_relax_default, tree,
+                   rows);
+}
+
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate) {
-    const bool device = an->info.ordered_for == MPK_ON_CUDA;
-    return mpki_symbolic_relaxed(ctx, an, graph, mate,
-                                 device ? &mpki_relax_device : &mpki_relax_default);
+    return mpki_symbolic_of(ctx, an, graph, mate, NULL, NULL);
 }

@@ -13,6 +13,17 @@
 mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *perm,
                             int32_t *iperm, int32_t *parent, int32_t *count);
 
+/** The same for an order that stays as it is, large subtrees side by side. pool, worker: of the task
+ *  that this is part of; NULL, 0: none. tree [out] empty after a failure; to be freed. The same for
+ *  any number of threads. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
+mpk_status mpki_etree_make(mpk_context *ctx, mpki_pool *pool, int worker, const mpki_graph *graph,
+                           const int32_t *perm, mpki_etree *tree);
+/** From the tree of a graph whose vertices stand for several columns to that of the columns, those of
+ *  a vertex one after the other; perm and iperm [out] are left to the caller. vertices of weight 1:
+ *  the same tree. columns [out] to be freed. Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
+mpk_status mpki_etree_columns(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
+                              mpki_etree *columns);
+
 /** What an ordering will cost. */
 typedef struct mpki_cost {
     double nnz;    /**< entries of L */
@@ -20,6 +31,8 @@ typedef struct mpki_cost {
     double time_s; /**< a guess of its seconds, to weigh orderings by */
 } mpki_cost;
 
+/** That of the order of a tree, with the guess of the time on so many threads. */
+mpki_cost mpki_etree_cost(const mpki_graph *graph, const mpki_etree *tree, int threads);
 /** mpki_order_cost() with the guess of the time on so many threads. */
 mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            int threads, mpki_cost *cost);
@@ -38,6 +51,9 @@ mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int3
  *  time_s [out] 2: without and with these
  *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
 mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+                               const int32_t *late, double time_s[2]);
+/** The same of the order of a tree. */
+mpk_status mpki_etree_makespan(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
                                const int32_t *late, double time_s[2]);
 
 /** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or at most
@@ -114,14 +130,13 @@ int64_t mpki_factor_bytes(const mpk_analysis *an, double entry);
  *  MPK_ERR_MEMORY, _SIZE, and then there is nothing to free. */
 typedef struct mpki_makespan {
     mpki_nodes nodes;
-    int32_t n, columns;
-    int32_t *work, *wide,
-        *first; /* the order and more; a number of each column; first column of each vertex */
+    mpki_etree columns;
     double *path;
 } mpki_makespan;
-mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
+mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
                               mpki_makespan *m, double *time_s);
-double mpki_makespan_late(mpki_makespan *m, const int32_t *late);
+double mpki_makespan_late(mpki_makespan *m, const mpki_graph *graph, const mpki_etree *tree,
+                          const int32_t *late);
 void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m);
 
 /** The graph of an interior with its outer rows as vertices n, n + 1, ..., each joined to the next:
