@@ -80,8 +80,13 @@ static void exchange_entries(int n, T *a, int p, int q) {
     for (int k = 0; k < n; k++) {
         T *column = a + k * LD;
         const vec x = v_all(column[p]), y = v_all(column[q]);
-        v_store(column + at_p, choose(in_p, y, v_load(column + at_p)));
-        v_store(column + at_q, choose(in_q, x, v_load(column + at_q)));
+        const vec to_p = choose(in_p, y, v_load(column + at_p));
+        if (at_p == at_q) {
+            v_store(column + at_p, choose(in_q, x, to_p));
+        } else {
+            v_store(column + at_p, to_p);
+            v_store(column + at_q, choose(in_q, x, v_load(column + at_q)));
+        }
     }
     for (int i = 0; i < n; i += LANES) {
         const vec x = v_load(a + i + p * LD), y = v_load(a + i + q * LD);
