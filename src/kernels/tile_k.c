@@ -74,6 +74,12 @@ INLINE vec choose(lanes mask, vec x, vec y) {
     return (vec)(((lanes)x & mask) | ((lanes)y & ~mask));
 }
 
+/* |x| by its bits: one operation where v_abs() takes two. */
+INLINE vec modulus(vec x) {
+    const vec sign = v_all((R)-0.0);
+    return (vec)((lanes)x & ~(lanes)sign);
+}
+
 static void exchange_entries(int n, T *a, int p, int q) {
     const int at_p = p / LANES * LANES, at_q = q / LANES * LANES;
     const lanes in_p = lane_of(p - at_p), in_q = lane_of(q - at_q);
@@ -102,13 +108,25 @@ INLINE void update(int s, int n, T *a, const T *l1, const T *u, const T *l2, con
     (void)hermitian;
     for (int i = s / LANES * LANES; i < n; i += LANES) {
         const vec x1 = v_load(l1 + i), x2 = l2 ? v_load(l2 + i) : x1;
-        vec m = {0};
-        for (int j = s; j < n; j++) {
+        vec m = {0}, m_other = {0}; /* two, for each waits for its last maximum */
+        int j = s;
+        for (; j + 1 < n; j += 2) {
+            T *column = a + j * LD + i;
+            vec x = v_load(column) - x1 * v_all(u[j]);
+            vec y = v_load(column + LD) - x1 * v_all(u[j + 1]);
+            if (l2) x -= x2 * v_all(v[j]), y -= x2 * v_all(v[j + 1]);
+            v_store(column, x);
+            v_store(column + LD, y);
+            m = v_max(modulus(x), m);
+            m_other = v_max(modulus(y), m_other);
+        }
+        if (j < n) {
             vec x = v_load(a + j * LD + i) - x1 * v_all(u[j]);
             if (l2) x -= x2 * v_all(v[j]);
             v_store(a + j * LD + i, x);
-            m = v_max(v_abs(x), m);
+            m = v_max(modulus(x), m);
         }
+        m = v_max(m, m_other);
         v_store(most + i, m);
     }
 }
