@@ -103,6 +103,20 @@ static header *take_kept(mpk_context *ctx, size_t whole) {
     return found;
 }
 
+/* A large block fresh from the system takes the place of kept ones that did not fit, the oldest: else
+ * what an analysis has freed would lie beside the factor. Few are left as they are, for a small
+ * problem would wait longer for fresh pages. */
+static void make_place(mpk_context *ctx, size_t whole) {
+    static const size_t FEW = (size_t)4 << 20, LARGE_ENOUGH = (size_t)1 << 20;
+    if (whole < LARGE_ENOUGH || KEPT_LIMIT == 0) return;
+    lock_kept(ctx);
+    for (size_t freed = 0; freed < whole && ctx->kept.bytes > FEW;) {
+        freed += ctx->kept.block[0]->size;
+        drop_oldest(ctx);
+    }
+    mpki_lock_give(&ctx->kept.lock);
+}
+
 static bool keep(mpk_context *ctx, header *block) {
     if (block->size < KEPT_LEAST || block->size > KEPT_LIMIT / 2) return false;
     lock_kept(ctx);
@@ -155,6 +169,7 @@ void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size
         account(ctx, (int64_t)block->size);
         return (char *)block + ALIGN;
     }
+    make_place(ctx, whole);
     block = ctx->allocator.alloc(ctx->allocator.user, whole);
     if (!block) {
         if (stage)

@@ -37,6 +37,35 @@ static void test_memory(void **unused) {
     assert_true(mpki_memory_available() > 0);
 }
 
+/* Bytes that an allocator has given and not got back. */
+static void *counted_alloc(void *user, size_t size) {
+    *(size_t *)user += size;
+    return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+static void counted_release(void *user, void *ptr, size_t size) {
+    *(size_t *)user -= size;
+    free(ptr);
+}
+
+/* What was freed and does not fit a large request is not kept beside it. */
+static void test_place(void **unused) {
+    (void)unused;
+    enum { COUNT = 8, EACH = 2 << 20, LARGE = 12 << 20, FEW = 4 << 20 };
+    size_t given = 0;
+    const mpk_allocator allocator = {counted_alloc, counted_release, &given};
+    mpk_context *ctx = NULL;
+    void *block[COUNT];
+    assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
+    for (int k = 0; k < COUNT; k++) block[k] = mpki_alloc(ctx, "test", EACH, 1);
+    for (int k = 0; k < COUNT; k++) mpki_release(ctx, block[k]);
+    void *large = mpki_alloc(ctx, "test", LARGE, 1);
+    assert_non_null(large);
+    assert_true(given < LARGE + FEW + LARGE / 4);
+    mpki_release(ctx, large);
+    mpk_context_destroy(&ctx);
+    assert_int_equal(given, 0);
+}
+
 static void test_first_error_stays(void **unused) {
     (void)unused;
     mpk_context *ctx = NULL;
@@ -112,8 +141,9 @@ static void test_names(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_first_error_stays),
-        cmocka_unit_test(test_options), cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_place),
+                                       cmocka_unit_test(test_first_error_stays),
+                                       cmocka_unit_test(test_options),
+                                       cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,16 +19,18 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
                                                          bool safe, double *largest) {
     for (int32_t i = 0; i < n; i++) largest[i] = 0;
     for (int32_t j = begin; j < end; j++) {
+        const double sj = s[j];
         double most = largest[j];
+        /* by selections: no branch could be foretold */
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
-            if (!(absval[k] > 0)) continue;
-            int32_t i = ai[k];
-            double a = safe ? absval[k] * (s[i] * s[j]) : mpki_scaled(absval[k], s[i], s[j]);
-            a = clamp(a, DBL_MIN, DBL_MAX);
-            if (a > most) most = a;
-            if (a > largest[i]) largest[i] = a;
+            const int32_t i = ai[k];
+            const double size = absval[k];
+            double a = safe ? size * (s[i] * sj) : mpki_scaled(size, s[i], sj);
+            a = size > 0 ? clamp(a, DBL_MIN, DBL_MAX) : 0;
+            most = a > most ? a : most;
+            largest[i] = a > largest[i] ? a : largest[i];
         }
-        if (most > largest[j]) largest[j] = most;
+        largest[j] = most > largest[j] ? most : largest[j];
     }
 }
 

@@ -82,6 +82,10 @@ void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory);
 mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                             mpki_pool *pool, int worker, mpki_pivots *pivots);
 
+/** The same of a front of one column, as most are in very sparse problems: the same test on a shorter
+ *  way. False: it needs the long way, and is as it was. */
+bool FN(front_single)(FN(front) * f, const FN(front_rules) * rules, mpki_pivots *pivots);
+
 /** The tiles of front_factor alone: eliminate what passes, in as many passes as pay. Sets f->nelim,
  * d and dinv (which the caller has zeroed); the columns that fail stand last, up to date. */
 void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,

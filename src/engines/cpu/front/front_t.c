@@ -379,9 +379,7 @@ static void count_pivots(const FN(front) * f, int hermitian, mpki_pivots *s) {
     }
 }
 
-/* A front of one column, as most are in very sparse problems: the same test on a shorter way.
- * False: it needs the long way. */
-static bool single_column(FN(front) * f, const FN(front_rules) * rules) {
+bool FN(front_single)(FN(front) * f, const FN(front_rules) * rules, mpki_pivots *pivots) {
     T *l = f->a;
     const T d = rules->hermitian ? t_make(t_re(l[0]), 0) : l[0];
     const R size = t_abs1(d), bound = size / rules->u;
@@ -394,7 +392,9 @@ static bool single_column(FN(front) * f, const FN(front_rules) * rules) {
     const T di = t_inv(d);
     for (int64_t i = 1; i < f->nrows; i++) l[i] = t_mul(l[i], di);
     f->d[0] = d, f->dinv[0] = di;
+    f->d[1] = f->dinv[1] = t_make(0, 0);
     f->nelim = 1;
+    count_pivots(f, rules->hermitian, pivots);
     return true;
 }
 
@@ -414,12 +414,9 @@ void FN(front_passes)(FN(front) * f, const FN(front_rules) * rules, FN(front_wor
 mpk_status FN(front_factor)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                             mpki_pool *pool, int worker, mpki_pivots *pivots) {
     f->nelim = 0;
+    if (f->w == 1 && FN(front_single)(f, rules, pivots)) return MPK_OK;
     memset(f->d, 0, 2 * (size_t)f->w * sizeof(T));
     memset(f->dinv, 0, 2 * (size_t)f->w * sizeof(T));
-    if (f->w == 1 && single_column(f, rules)) {
-        count_pivots(f, rules->hermitian, pivots);
-        return MPK_OK;
-    }
     if (f->w > 1)
         FN(front_passes)(f, rules, work, pool, worker, true, pivots);
     else

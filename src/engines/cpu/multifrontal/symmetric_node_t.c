@@ -54,13 +54,15 @@ add_run(const int e, const addend *t, int32_t from, int32_t count, T *restrict y
     for (int32_t i = 0; i < count; i++) y[i] += entry_of(e, t, from + i);
 }
 
-/* The same of single entries. */
+/* The same of single entries; those from `late` on lie after the delayed columns. */
 static inline __attribute__((always_inline)) void add_entries(const int e, const addend *t,
-                                                              const gather *g, const int32_t *rel,
-                                                              int32_t from, int32_t rows,
-                                                              T *restrict y) {
-    for (int32_t i = from; i < rows; i++)
-        y[rel[i] + (rel[i] < g->own ? 0 : g->delayed)] += entry_of(e, t, i);
+                                                              int64_t delayed, const int32_t *rel,
+                                                              int32_t from, int32_t late,
+                                                              int32_t rows, T *restrict y) {
+    int32_t i = from;
+    for (; i < late; i++) y[rel[i]] += entry_of(e, t, i);
+    y += delayed;
+    for (; i < rows; i++) y[rel[i]] += entry_of(e, t, i);
 }
 
 /* Column j of what a child adds. */
@@ -82,7 +84,7 @@ addend_of(const int e, const gather *g, int32_t child, int64_t ldm, int32_t j) {
     return t;
 }
 
-/* Columns j0 .. j1-1 of one child, its rows from j0 on as runs. */
+/* Columns j0 .. j1-1 of one child, its rows from j0 on as runs; count 0: as single entries. */
 static inline __attribute__((always_inline)) void gather_columns(const int e, const gather *g,
                                                                  int32_t child, int32_t j0,
                                                                  int32_t j1, const mpki_run *runs,
@@ -90,7 +92,7 @@ static inline __attribute__((always_inline)) void gather_columns(const int e, co
     const mpki_tree_view *tree = g->z->tree;
     const int32_t *rel = tree->rel + tree->rptr[child];
     const int64_t rows = tree->rptr[child + 1] - tree->rptr[child], ldm = mpki_leading(rows);
-    const bool single = (rows - j0) < MPKI_RUN_WORTH * (int64_t)count;
+    const int32_t late = count ? 0 : first_row(tree, child, g->own);
     int32_t first = 0;
     int64_t seen = 0;
     for (int32_t j = j0; j < j1; j++) {
@@ -101,8 +103,8 @@ static inline __attribute__((always_inline)) void gather_columns(const int e, co
         int64_t at = rel[j] < g->own ? rel[j] : rel[j] + g->delayed;
         T *to = g->f ? FN(front_at)(g->f, at, at) - at : column_of(g->c, g->ldc, at - g->w) - g->w;
         const addend t = addend_of(e, g, child, ldm, j);
-        if (single) {
-            add_entries(e, &t, g, rel, j, (int32_t)rows, to);
+        if (count == 0) {
+            add_entries(e, &t, g->delayed, rel, j, late, (int32_t)rows, to);
             continue;
         }
         while (runs[first].from + runs[first].count <= j) first++;
@@ -131,7 +133,10 @@ static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         const int32_t j0 = first_row(tree, child, (int32_t)c0);
         const int32_t j1 = first_row(tree, child, (int32_t)c1);
         if (j0 == j1) continue;
-        const int32_t count = make_runs(tree, child, j0, g->own, g->delayed, runs);
+        const int64_t rows = tree->rptr[child + 1] - tree->rptr[child] - j0;
+        int32_t count = 0;
+        if (rows >= MPKI_ROWS_IN_RUNS) count = make_runs(tree, child, j0, g->own, g->delayed, runs);
+        if (rows < MPKI_RUN_WORTH * (int64_t)count) count = 0;
         if (g->z->contribution[child])
             gather_columns(0, g, child, j0, j1, runs, count);
         else if (g->z->f->node[child].nelim == 1)
@@ -202,6 +207,39 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
     }
 }
 
+/* Outer rows among those below a node: the last ones. */
+static int64_t outer_rows(const mpki_tree_view *tree, int32_t s) {
+    int64_t k = tree->rptr[s + 1];
+    while (tree->outer > 0 && k > tree->rptr[s] && tree->ridx[k - 1] >= tree->n) k--;
+    return tree->rptr[s + 1] - k;
+}
+
+static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
+    enum { ROWS = 64 };
+    const mpki_tree_view *tree = z->tree;
+    const int64_t rows = 1 + tree->rptr[s + 1] - tree->rptr[s];
+    mpki_tally *tally = &z->state[worker].tally;
+    if (rows > ROWS) return false;
+    mpki_node fresh = {.w = 1, .nrows = rows, .ld0 = mpki_leading(rows)};
+    T *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(&fresh, sizeof(T)));
+    if (!at) return false;
+    mpki_node_place(&fresh, sizeof(T), at);
+    z->f->node[s] = fresh; /* not read again here: it is still on its way to memory */
+    *assembled = true;
+    FN(front) f = front_of(&fresh);
+    f.free = outer_rows(tree, s);
+    f.id[0] = tree->sptr[s];
+    for (int64_t i = 0; i < f.ld0; i++) f.a[i] = t_make(0, 0);
+    scatter_entries(z, s, &f, 1, 0);
+    if (!FN(front_single)(&f, &z->rules, &tally->pivots)) return false;
+    z->f->node[s].nelim = 1;
+    const double flops = mpki_front_flops(1, (double)(rows - 1));
+    tally->flops += flops, tally->low_flops += flops;
+    tally->nnz += rows, tally->low_nnz += rows;
+    if (rows > tally->max_front) tally->max_front = (int32_t)rows;
+    return true;
+}
+
 static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
     if (z->low_tolerance > 0 && mpki_low_pays(node->nrows, node->w))
         return FN(low_storage)(z, node, pool, worker);
@@ -209,13 +247,6 @@ static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *po
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);
     return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);
-}
-
-/* Outer rows among those below a node: the last ones. */
-static int64_t outer_rows(const mpki_tree_view *tree, int32_t s) {
-    int64_t k = tree->rptr[s + 1];
-    while (tree->outer > 0 && k > tree->rptr[s] && tree->ridx[k - 1] >= tree->n) k--;
-    return tree->rptr[s + 1] - k;
 }
 
 static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
@@ -288,7 +319,8 @@ static int64_t entries(int64_t e, int64_t rows) {
     return e * rows - e * (e - 1) / 2;
 }
 
-const FN(node_kind) FN(symmetric_node) = {.contribution = contribution,
+const FN(node_kind) FN(symmetric_node) = {.leaf = leaf,
+                                          .contribution = contribution,
                                           .storage = storage,
                                           .assemble = assemble,
                                           .eliminate = eliminate,

@@ -8,7 +8,9 @@ enum {
     /** entries of a child's contribution from which on workers share its way into the parent */
     MPKI_GATHER_SHARED = 200000,
     /** rows of a child for each run of them, in the mean, from which on they are added run by run */
-    MPKI_RUN_WORTH = 4,
+    MPKI_RUN_WORTH = 8,
+    /** rows of a child from which on its runs are looked for at all */
+    MPKI_ROWS_IN_RUNS = 16,
     /** entries that a worker adds between two questions to `cancelled` */
     MPKI_GATHER_ASKS = 1 << 20,
     /** flops of a front from which on it counts for progress, for `stop` and for `cancelled`: below

@@ -73,12 +73,11 @@ static bool cancelled(void *self) {
     return mpki_progress(z->f->ctx, "factorize", done_share(z));
 }
 
-static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
+/* Room for a node, and what comes into its fully summed part. */
+static mpk_status gather_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     const mpki_tree_view *tree = z->tree;
     mpki_node *const nodes = z->f->node;
-    mpki_tally *tally = z->kept ? &z->kept->tally[s] : &z->state[worker].tally;
     const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
-    const int64_t m = tree->rptr[s + 1] - tree->rptr[s];
     int32_t delayed = 0;
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
         const mpki_node *c = &nodes[tree->child[k]];
@@ -89,13 +88,30 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     *node = (mpki_node){.a = *room ? node->a : NULL,
                         .w = own + delayed,
                         .delayed = delayed,
-                        .nrows = own + delayed + m};
+                        .nrows = own + delayed + tree->rptr[s + 1] - tree->rptr[s]};
     node->ld0 = mpki_leading(node->nrows);
-    if (z->kept) *tally = (mpki_tally){.pivots.min_d = INFINITY};
-    mpk_status status = z->kind->storage(z, node, room, pool, worker);
+    if (z->kept) z->kept->tally[s] = (mpki_tally){.pivots.min_d = INFINITY};
+    const mpk_status status = z->kind->storage(z, node, room, pool, worker);
     if (mpk_failed(status)) return status;
     z->kind->assemble(z, s, own, delayed, pool, worker);
     release_assembled(z, worker, s, own);
+    return MPK_OK;
+}
+
+static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
+    const mpki_tree_view *tree = z->tree;
+    mpki_node *const nodes = z->f->node;
+    mpki_tally *tally = z->kept ? &z->kept->tally[s] : &z->state[worker].tally;
+    const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
+    const int64_t m = tree->rptr[s + 1] - tree->rptr[s];
+    mpki_node *node = &nodes[s];
+    bool assembled = false;
+    mpk_status status = MPK_OK;
+    if (own == 1 && tree->child_ptr[s] == tree->child_ptr[s + 1] && z->kind->leaf && !z->kept &&
+        z->kind->leaf(z, s, worker, &assembled))
+        return MPK_OK;
+    if (!assembled) status = gather_node(z, s, pool, worker);
+    if (mpk_failed(status)) return status;
 
     T *c = NULL;
     if (m > 0 && !FN(is_small_leaf)(z, s)) {
@@ -116,7 +132,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (!node->low) tally->low_nnz += entries, tally->low_flops += flops;
     if (node->nrows > tally->max_front) tally->max_front = (int32_t)node->nrows;
 
-    if (c) z->kind->gather(z, s, own, delayed, c, m, pool, worker);
+    if (c) z->kind->gather(z, s, own, node->delayed, c, m, pool, worker);
     if (node->low) status = FN(low_leave)(z, node, tally, pool, worker);
     if (mpk_failed(status)) return status;
     release_children(z, worker, s);

@@ -45,6 +45,9 @@ void FN(low_release)(walk *z, mpki_node *node);
 
 /** What is done to a node. own: the supernode's columns; delayed: those that its children left. */
 typedef struct FN(node_kind) {
+    /** All of a leaf of one column, if it is small and its pivot stands; NULL: there is no such way.
+     *  assembled [out] if not: is it ready to be eliminated? */
+    bool (*leaf)(walk *z, int32_t s, int worker, bool *assembled);
     /** Entries of a contribution of m rows. */
     int64_t (*contribution)(int64_t m);
     /** Room for the node's numbers, zeros.
