@@ -12,12 +12,15 @@ from pathlib import Path
 
 LOCAL = "-sub_pc_type cholesky -sub_pc_factor_mat_solver_type metapack"
 GMRES = "-ksp_type gmres -ksp_pc_side right -ksp_gmres_restart 100 -ksp_rtol 1e-8 -ksp_max_it 500"
+# The complement is approximated by selfp, whose solver is ASM with inner GMRES, or a whole factor on each rank
 SCHUR = ("-ksp_type fgmres -ksp_gmres_restart 100 -ksp_rtol 1e-8 -ksp_max_it 500 -pc_type fieldsplit -pc_fieldsplit_block_size 3 "
          "-pc_fieldsplit_0_fields 0,1 -pc_fieldsplit_1_fields 2 -pc_fieldsplit_type schur -pc_fieldsplit_schur_fact_type full "
          "-pc_fieldsplit_schur_precondition selfp -fieldsplit_0_ksp_type preonly -fieldsplit_0_pc_type redundant "
-         "-fieldsplit_0_redundant_pc_type cholesky -fieldsplit_0_redundant_pc_factor_mat_solver_type metapack "
-         "-fieldsplit_1_ksp_type gmres -fieldsplit_1_ksp_rtol 1e-2 -fieldsplit_1_pc_type asm "
-         f"-fieldsplit_1_sub_pc_type cholesky -fieldsplit_1_sub_pc_factor_mat_solver_type metapack")  # fmt: skip
+         "-fieldsplit_0_redundant_pc_type cholesky -fieldsplit_0_redundant_pc_factor_mat_solver_type metapack ")  # fmt: skip
+INNER = "-fieldsplit_1_ksp_type gmres -fieldsplit_1_ksp_rtol 1e-2"
+ASM = "-fieldsplit_1_pc_type asm -fieldsplit_1_sub_pc_type cholesky -fieldsplit_1_sub_pc_factor_mat_solver_type metapack"
+WHOLE = ("-fieldsplit_1_pc_type redundant -fieldsplit_1_redundant_pc_type cholesky "
+         "-fieldsplit_1_redundant_pc_factor_mat_solver_type metapack")  # fmt: skip
 WAYS = {
     "MUMPS": "-dm_mat_type sbaij -mat_mumps_icntl_13 1 -mat_mumps_icntl_24 1 -ksp_type preonly -pc_type cholesky -pc_factor_mat_solver_type mumps",
     "redundant": "-ksp_type preonly -pc_type redundant -redundant_pc_type cholesky -redundant_pc_factor_mat_solver_type metapack",
@@ -25,7 +28,9 @@ WAYS = {
     "asm, overlap 1": f"{GMRES} -pc_type asm {LOCAL}",
     "asm, overlap 4": f"{GMRES} -pc_type asm -pc_asm_overlap 4 {LOCAL}",
     "asm symmetric, sqmr": f"-ksp_type sqmr -ksp_rtol 1e-8 -ksp_max_it 500 -pc_type asm -pc_asm_overlap 4 -pc_asm_type basic {LOCAL}",
-    "fieldsplit": SCHUR,
+    "fieldsplit, asm": f"{SCHUR} {INNER} {ASM}",
+    "fieldsplit, redundant": f"{SCHUR} {INNER} {WHOLE}",
+    "fieldsplit, no inner steps": f"{SCHUR} -fieldsplit_1_ksp_type preonly {WHOLE}",
 }
 
 
@@ -55,6 +60,7 @@ def main():
     parser.add_argument("--n", type=int, default=32)
     parser.add_argument("--ranks", default="1,2,4,8,16")
     parser.add_argument("--timeout", type=float, default=60)
+    parser.add_argument("--ways", help="only those with these words in their names, with commas between")
     parser.add_argument("--report")
     args = parser.parse_args()
     ranks = [int(r) for r in args.ranks.split(",")]
@@ -63,6 +69,8 @@ def main():
         lines += [f"## {problem}, {3 * (args.n + 1) ** 2} unknowns", "",
                   "| solver | " + " | ".join(f"{r} rank{'s' * (r > 1)}" for r in ranks) + " |", "|---" * (len(ranks) + 1) + "|"]  # fmt: skip
         for way, options in WAYS.items():
+            if args.ways and not any(word in way for word in args.ways.split(",")):
+                continue
             cells = []
             for r in ranks:
                 got = run(args, problem, args.n, r, options)

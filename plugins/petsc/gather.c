@@ -65,57 +65,67 @@ PetscErrorCode mpkp_entries_restore(Mat A, mpkp_entries *e) {
 
 /* ---- pairs of mirror images ------------------------------------------------------------------ */
 
-/* Place t of row i: 0 .. length - 1, columns increasing. */
-static inline PetscInt length(const mpkp_entries *e, PetscInt i) {
-    return (e->ia[i / e->bs + 1] - e->ia[i / e->bs]) * e->bs;
+/* Place t of row i: 0 .. length - 1, columns increasing. bs is e->bs, as a constant where it is 1: the
+ * divisions by it would otherwise take longer than all the rest. */
+#define ONCE_FOR_EACH_BS static inline __attribute__((always_inline))
+ONCE_FOR_EACH_BS PetscInt length(const mpkp_entries *e, PetscInt bs, PetscInt i) {
+    return (e->ia[i / bs + 1] - e->ia[i / bs]) * bs;
 }
-static inline PetscInt column(const mpkp_entries *e, PetscInt i, PetscInt t) {
-    return e->ja[e->ia[i / e->bs] + t / e->bs] * e->bs + t % e->bs;
+ONCE_FOR_EACH_BS PetscInt column(const mpkp_entries *e, PetscInt bs, PetscInt i, PetscInt t) {
+    return e->ja[e->ia[i / bs] + t / bs] * bs + t % bs;
 }
-static inline PetscScalar entry(const mpkp_entries *e, PetscInt i, PetscInt t) {
-    const PetscInt block = e->ia[i / e->bs] + t / e->bs;
-    return e->v[(block * e->bs + t % e->bs) * e->bs + i % e->bs];
+ONCE_FOR_EACH_BS PetscScalar entry(const mpkp_entries *e, PetscInt bs, PetscInt i, PetscInt t) {
+    const PetscInt block = e->ia[i / bs] + t / bs;
+    return e->v[(block * bs + t % bs) * bs + i % bs];
 }
 
 /* Visit the entries of row j of the upper triangle, from cursor[j] on, that stand before `end` and
  * have no mirror image. */
-static void lonely(const mpkp_entries *e, PetscInt j, PetscInt end, PetscInt *cursor,
-                   mpkp_visit *visit, void *self) {
-    for (; *cursor < length(e, j) && column(e, j, *cursor) < end; ++*cursor)
-        visit(self, column(e, j, *cursor), j, 0, entry(e, j, *cursor));
+ONCE_FOR_EACH_BS void lonely(const mpkp_entries *e, PetscInt bs, PetscInt j, PetscInt end,
+                             PetscInt *cursor, mpkp_visit *visit, void *self) {
+    for (; *cursor < length(e, bs, j) && column(e, bs, j, *cursor) < end; ++*cursor)
+        visit(self, column(e, bs, j, *cursor), j, 0, entry(e, bs, j, *cursor));
 }
 
 /* Row i of both triangles; cursor[j]: into row j, the place of its next entry that wants a mirror
  * image, and these appear in increasing order. */
-static void walk_row(const mpkp_entries *e, PetscInt i, PetscInt *cursor, mpkp_visit *visit,
-                     void *self) {
+ONCE_FOR_EACH_BS void walk_row(const mpkp_entries *e, PetscInt bs, PetscInt i, PetscInt *cursor,
+                               mpkp_visit *visit, void *self) {
     PetscInt t = 0, j;
-    for (; t < length(e, i) && (j = column(e, i, t)) < i; t++) {
+    for (; t < length(e, bs, i) && (j = column(e, bs, i, t)) < i; t++) {
         PetscScalar above = 0;
-        lonely(e, j, i, &cursor[j], visit, self);
-        if (cursor[j] < length(e, j) && column(e, j, cursor[j]) == i)
-            above = entry(e, j, cursor[j]++);
-        visit(self, i, j, entry(e, i, t), above);
+        lonely(e, bs, j, i, &cursor[j], visit, self);
+        if (cursor[j] < length(e, bs, j) && column(e, bs, j, cursor[j]) == i)
+            above = entry(e, bs, j, cursor[j]++);
+        visit(self, i, j, entry(e, bs, i, t), above);
     }
-    if (t < length(e, i) && column(e, i, t) == i) {
-        visit(self, i, i, entry(e, i, t), entry(e, i, t));
+    if (t < length(e, bs, i) && column(e, bs, i, t) == i) {
+        visit(self, i, i, entry(e, bs, i, t), entry(e, bs, i, t));
         t++;
     }
     cursor[i] = t;
 }
 
+/* cursor: NULL, or as many zeros as there are rows, for both triangles. */
+ONCE_FOR_EACH_BS void walk(const mpkp_entries *e, PetscInt bs, PetscInt *cursor, mpkp_visit *visit,
+                           void *self) {
+    const PetscInt n = e->rows * bs;
+    for (PetscInt i = 0; !cursor && i < n; i++)
+        for (PetscInt t = 0; t < length(e, bs, i); t++)
+            if (column(e, bs, i, t) >= i)
+                visit(self, column(e, bs, i, t), i, entry(e, bs, i, t), entry(e, bs, i, t));
+    for (PetscInt i = 0; cursor && i < n; i++) walk_row(e, bs, i, cursor, visit, self);
+    for (PetscInt j = 0; cursor && j < n; j++) lonely(e, bs, j, n, &cursor[j], visit, self);
+}
+
 PetscErrorCode mpkp_walk(const mpkp_entries *e, PetscBool both, mpkp_visit *visit, void *self) {
-    const PetscInt n = e->rows * e->bs;
-    PetscInt *cursor;
+    PetscInt *cursor = NULL;
     PetscFunctionBegin;
-    for (PetscInt i = 0; !both && i < n; i++)
-        for (PetscInt t = 0; t < length(e, i); t++)
-            if (column(e, i, t) >= i)
-                visit(self, column(e, i, t), i, entry(e, i, t), entry(e, i, t));
-    if (!both) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PetscCalloc1(n, &cursor));
-    for (PetscInt i = 0; i < n; i++) walk_row(e, i, cursor, visit, self);
-    for (PetscInt j = 0; j < n; j++) lonely(e, j, n, &cursor[j], visit, self);
+    if (both) PetscCall(PetscCalloc1(e->rows * e->bs + 1, &cursor));
+    if (e->bs == 1)
+        walk(e, 1, cursor, visit, self);
+    else
+        walk(e, e->bs, cursor, visit, self);
     PetscCall(PetscFree(cursor));
     PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -120,10 +120,16 @@ static void factor(LinSysData *s, QOCOInt n, QOCOFloat shift) {
 /** The residual of x against the system without shifts, in s->residual; its largest entry. */
 static QOCOFloat residual(LinSysData *s, QOCOWorkspace *work, const QOCOFloat *b, QOCOFloat *x) {
     const QOCOInt n = work->data->n, order = s->K->n;
-    kkt_multiply(x, s->product, work->data, get_data_vectorf(work->nt_scaling),
-                 get_data_vectori(work->nt_scaling_soc_idx), get_data_vectori(work->soc_idx),
-                 get_data_vectorf(work->xbuff), get_data_vectorf(work->ubuff1),
-                 get_data_vectorf(work->ubuff2));
+#ifdef METAPACK_QOCO_FULL_SCALINGS
+    QOCOFloat *scaling = get_data_vectorf(work->Wfull);
+    QOCOInt *parts = NULL, *cones = NULL;
+#else
+    QOCOFloat *scaling = get_data_vectorf(work->nt_scaling);
+    QOCOInt *parts = get_data_vectori(work->nt_scaling_soc_idx);
+    QOCOInt *cones = get_data_vectori(work->soc_idx);
+#endif
+    kkt_multiply(x, s->product, work->data, scaling, parts, cones, get_data_vectorf(work->xbuff),
+                 get_data_vectorf(work->ubuff1), get_data_vectorf(work->ubuff2));
     for (QOCOInt k = 0; k < n; k++) s->product[k] -= s->shift_P * x[k];
     for (QOCOInt k = 0; k < order; k++) s->residual[k] = b[k] - s->product[k];
     return inf_norm(s->residual, order);

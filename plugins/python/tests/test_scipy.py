@@ -4,6 +4,7 @@ that all is as it was afterwards."""
 
 import sys
 import threading
+import types
 import warnings
 
 import numpy as np
@@ -211,3 +212,18 @@ def test_a_function_kept_from_within(matrix):
     with use_in_scipy():
         kept = spla.splu
     assert not isinstance(kept(matrix), SymmetricLU)
+
+
+def test_a_second_name_beside_the_first():
+    """As modules do that choose a solver when they are loaded: ``sp_solve = spsolve``."""
+    module = types.ModuleType("second_name")
+    module.spsolve = module.sp_solve = spla.spsolve
+    module.other = spla.lsqr
+    sys.modules["second_name"] = module
+    try:
+        with use_in_scipy():
+            assert module.sp_solve is module.spsolve is not OWN["spsolve"]
+            assert module.other is spla.lsqr
+        assert module.sp_solve is module.spsolve is OWN["spsolve"]
+    finally:
+        del sys.modules["second_name"]

@@ -183,14 +183,17 @@ _ours: Dict[str, Callable[..., Any]] = {
 
 
 def _replace(old: Dict[str, Callable[..., Any]], new: Dict[str, Callable[..., Any]]) -> None:
-    """Wherever a loaded module has one of the functions under its name."""
+    """Wherever a loaded module has one of the functions under its name; there under all names."""
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", None)
         if names is None or names.get("__name__") == __name__:
             continue
-        for name in _NAMES:
-            if names.get(name) is old[name]:
-                names[name] = new[name]
+        if not any(names.get(name) is old[name] for name in _NAMES):
+            continue
+        for alias, value in list(names.items()):
+            for name in _NAMES:
+                if value is old[name]:
+                    names[alias] = new[name]
 
 
 def _count(change: int) -> None:
@@ -268,8 +271,9 @@ def use_in_scipy(*, everywhere: bool = False, **options: OptionValue) -> UseInSc
     TypeError, ArgumentError
         There is no such option, or no such value of it.
 
-    The functions are replaced wherever a loaded module has them under their own names; a module that
-    calls one by another name (``from scipy.sparse.linalg import splu as lu``) keeps SciPy's.
+    The functions are replaced wherever a loaded module has one under its own name, there under other
+    names, too; a module that has another name alone (``from scipy.sparse.linalg import splu as lu``)
+    keeps SciPy's.
 
     >>> import numpy as np, scipy.sparse as sp, pymetapack
     >>> from scipy.sparse.linalg import eigsh, splu
