@@ -159,7 +159,7 @@ class _Systems:
         """mpk_systems_info: who works on them, what they take."""
         info = ffi.new("mpk_systems_info *")
         lib.mpk_systems_info_get(self._systems[0], info)
-        names = ("count", "patterns", "by_template", "by_single", "n", "width", "max_front",
+        names = ("count", "patterns", "by_template", "by_own", "by_single", "n", "width", "max_front",
                  "factor_nnz", "flops", "bytes")  # fmt: skip
         return {**{name: getattr(info, name) for name in names}, "reason": text(info.reason)}
 
@@ -187,8 +187,8 @@ class SystemsFactor(_Systems):
     omega, normwise : float arrays (count,)
         Backward errors of the last refined solve; NaN where there was none.
     rank, steps, tier, growth, logdet
-        As in mpk_systems_results (man 3 metapack_systems); tier 1: by the template, 2: by the
-        single engine, 0: no factors.
+        As in mpk_systems_results (man 3 metapack_systems); tier 1: by the template, 3: with pivots
+        of its own in the template's fronts, 2: by the single engine, 0: no factors.
     """
 
     def __init__(self, A: MatrixLike, values: Values, lower: Optional[bool], hermitian: bool,
@@ -324,19 +324,19 @@ class SystemsFactor(_Systems):
         return self
 
     def learn(self, number: Optional[int] = None) -> "SystemsFactor":
-        """Make a new template, of the values of one system that the single engine has factorized (tier 2);
+        """Make a new template, of the values of one system that the template did not serve (tiers 2, 3);
         None: of the first that is regular.  All systems begin with it at their next factorization; factors
         by the old one are lost.  For values that have moved away from those that were analysed."""
         if number is None:
-            alone = np.flatnonzero((self.tier == lib.MPK_TIER_SINGLE) & (self.status == 0))
+            alone = np.flatnonzero((self.tier > lib.MPK_TIER_TEMPLATE) & (self.status == 0))
             if not len(alone):
                 return self
             number = int(alone[0])
 
         def work(ctx: Any, systems: Any, number: int) -> int:
             status = int(lib.mpk_systems_learn(ctx, systems, number))
-            if status >= 0 and self.tier[number] == lib.MPK_TIER_SINGLE:
-                self._lose(self.tier == lib.MPK_TIER_TEMPLATE)
+            if status >= 0 and self.tier[number] > lib.MPK_TIER_TEMPLATE:
+                self._lose((self.tier == lib.MPK_TIER_TEMPLATE) | (self.tier == lib.MPK_TIER_OWN))
             return status
 
         self._ctx.check(self._ctx.call(work, self._systems[0], int(number), long=True))
