@@ -310,6 +310,14 @@ static void tell(const tally *t, const mpki_lanes_rules *rules, mpki_lane_outcom
     }
 }
 
+/* May some lane's pivots do still? What has failed stays so. */
+static bool alive(const tally *t, const mpki_lanes_rules *rules) {
+    const mask m = t->passed & (t->stress <= (R)rules->stress);
+    lane_int all = 0;
+    for (int q = 0; q < LANES; q++) all |= m[q];
+    return all != 0;
+}
+
 static void factor(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
                    const mpki_lanes_rules *rules, mpki_lanes_work *work, mpki_lane_outcome *lane) {
     const mpki_tree_view *tree = &plan->tree;
@@ -317,7 +325,7 @@ static void factor(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
     R *const block = (R *)work->w + (int64_t)PANEL * plan->max_front * EL;
     t.passed = ~(mask){0};
     int32_t pairs = 0;
-    for (int32_t s = 0; s < tree->nsuper; s++) {
+    for (int32_t s = 0; s < tree->nsuper && alive(&t, rules); s++) {
         const int32_t first = tree->sptr[s], w = tree->sptr[s + 1] - first;
         front f = {.w = w,
                    .r = w + (int32_t)(tree->rptr[s + 1] - tree->rptr[s]),
