@@ -369,3 +369,17 @@ def test_failing_there(module):
     assert np.isnan(x[1]).all() and np.isfinite(x[[0, 3]]).all()
     with pytest.raises(mp.DeviceError):
         mp.ldl_batch(A, gpu.Plain(values), device="cuda:1")
+
+
+@on_gpu
+def test_mixed_there(module):
+    """Systems of several patterns on the GPU: as on the processor, but for rounding."""
+    some = [kkt(30, 12, 0), kkt(20, 5, 1), kkt(30, 12, 0), kkt(20, 5, 1)]
+    for k, A in enumerate(some):
+        A.data = changed(A, 4, k)[k]
+    b = [np.ones((A.shape[0], 2)) for A in some]
+    f = mp.ldl_batch(some, device="cuda", threads=1)
+    assert f.info["by_template"] == 4 and f.info["width"] == 1
+    for x, y in zip(f.solve(b), mp.ldl_batch(some).solve(b)):
+        assert np.abs(x - y).max() < 1e-10
+    assert (f.status == 0).all() and (f.omega <= 1e-14).all()
