@@ -6,7 +6,9 @@
 #define TESTS_SYSTEMS_MANY_H
 #include "cases.h"
 
-enum { MANY_EACH = 64 };
+#ifndef MANY_EACH /* systems of each pattern */
+#define MANY_EACH 64
+#endif
 
 static const struct {
     mpk_scalar scalar;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Many small systems on a device (many.h): a few where its kernels run on the host. */
+#define MANY_EACH 256
 #include "../../../systems/many.h"
 #include "device_systems.h"
 
 static void test_many(void **unused) {
     (void)unused;
-    many(MPK_ON_CUDA, many_patterns(device_is_real() ? 500 : 20));
+    many(MPK_ON_CUDA, many_patterns(device_is_real() ? 200 : 8));
 }
 
 int main(void) {
