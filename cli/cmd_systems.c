@@ -174,7 +174,8 @@ static void tell_json(const run *r, mpk_status status, FILE *out) {
     fprintf(out,
             "{ \"schema\": \"metapack-systems/1\", \"version\": \"%s\", \"n\": %d, \"nnz\": %lld, "
             "\"count\": %d, \"patterns\": %lld, \"status\": \"%s\", \"by_template\": %lld, "
-            "\"by_own\": %lld, \"by_single\": %lld, \"width\": %d, \"time_s\": { \"read\": %.6f, \"analyse\": %.6f, "
+            "\"by_own\": %lld, \"by_single\": %lld, \"width\": %d, \"time_s\": { \"read\": %.6f, "
+            "\"analyse\": %.6f, "
             "\"solve\": %.6f }, "
             "\"systems\": [",
             mpk_version(), r->info.n, (long long)r->a.nnz, r->count, (long long)r->info.patterns,
