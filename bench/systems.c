@@ -4,10 +4,12 @@
  * uniform in (-1, 1), the two of a pair alike; b = A 1 of each system's own A. Times are of the
  * processor, the least of some rounds, so that a busy machine may be measured on: one thread.
  *   bench/systems [-d DEVICE] [-a DEVICE] [-t THREADS] [-r SECONDS] [-s SPREAD]
- *                 [-m MATRIX_OR_SPEC]... COUNT...
+ *                 [-x] [-m MATRIX_OR_SPEC]... COUNT...
  * On a device (-d cuda), where values, b and x then lie, and with more than one thread (-t), times
  * are those of a clock, and nothing is done one after another. -a: for which device the analysis
  * orders; default the processor, whose order has less fill.
+ * -x: all matrices in one object (mpk_systems_create_mixed), COUNT systems of each, beside an object of
+ * each that are called one after another: the same bits are wanted.
  * Every answer is checked: a componentwise backward error above 1e-14 ends the run with status 1,
  * unless the single engine's is above it, too. bench/results/systems.md */
 #include <math.h>
@@ -155,9 +157,127 @@ static figures in_turn(mpk_context *ctx, const mpk_analysis *an, const mpk_optio
     return f;
 }
 
+/* ---- several patterns ------------------------------------------------------------------------ */
+
+typedef struct pattern {
+    mpk_problem *problem;
+    mpk_problem_view v;
+    mpk_analysis *an;
+    mpk_systems *s;
+} pattern;
+
+/* Refactorize and solve: one object, or all of them one after another. */
+static figures rounds(mpk_context *ctx, int objects, mpk_systems **s, const mpk_batch_array *ax,
+                      const mpk_batch_array *b, const mpk_batch_array *x, double **omega) {
+    figures f = {0};
+    const double end_s = now_s() + round_s;
+    for (int round = 0; round < 3 || (round < ROUNDS_MOST && now_s() < end_s); round++) {
+        double t[4];
+        t[0] = now_s();
+        for (int k = 0; k < objects; k++)
+            check(ctx, mpk_systems_refactorize(ctx, s[k], &ax[k], NULL, NULL), "refactorize");
+        t[1] = now_s();
+        for (int k = 0; k < objects; k++)
+            check(ctx, mpk_systems_solve(ctx, s[k], 1, &b[k], &x[k], 1, NULL, NULL), "solve");
+        t[2] = now_s();
+        for (int k = 0; k < objects; k++) {
+            const mpk_systems_results r = {.omega = omega[k]};
+            check(ctx, mpk_systems_solve(ctx, s[k], 1, &b[k], &x[k], 0, NULL, &r), "solve");
+        }
+        t[3] = now_s();
+        if (round == 0) continue; /* room is made */
+        f.factor_s = less(f.factor_s, t[1] - t[0]);
+        f.bare_s = less(f.bare_s, t[2] - t[1]);
+        f.refined_s = less(f.refined_s, t[3] - t[2]);
+    }
+    return f;
+}
+
+/* System k has pattern k % many. Returns how many answers are wrong, or have other bits. */
+static int several(const mpk_options *o, int many, char **const names, int64_t each) {
+    mpk_context *ctx = NULL;
+    pattern *p = calloc((size_t)many, sizeof *p);
+    int64_t nnz = 1, n = 1;
+    const int64_t count = each * many;
+    check(NULL, mpk_context_create(NULL, &ctx), "context");
+    const mpk_problem **problem = malloc((size_t)count * sizeof *problem);
+    for (int q = 0; q < many; q++) {
+        p[q].problem = problem_of(ctx, names[q]);
+        mpk_problem_view_get(p[q].problem, &p[q].v);
+        nnz = p[q].v.nnz > nnz ? p[q].v.nnz : nnz, n = p[q].v.n > n ? p[q].v.n : n;
+    }
+    double *ax = calloc((size_t)(count * nnz), 8), *b = calloc((size_t)(count * n), 8);
+    double *x = calloc((size_t)(2 * count * n), 8), *omega = calloc((size_t)(2 * count), 8);
+    for (int64_t k = 0; k < count; k++) {
+        const mpk_problem_view *v = &p[k % many].v;
+        problem[k] = p[k % many].problem;
+        for (int64_t e = 0; e < v->nnz; e++)
+            ax[k * nnz + e] = ((const double *)v->ax)[e] * (1 + 0.01 * uniform());
+        ones(v, ax + k * nnz, b + k * n);
+    }
+    const mpk_memory memory = o->device == MPK_ON_CUDA ? MPK_DEVICE : MPK_HOST;
+    double *dax = there(ctx, o, ax, count * nnz), *db = there(ctx, o, b, count * n),
+           *dx[2] = {there(ctx, o, x, count * n), there(ctx, o, x + count * n, count * n)};
+    mpk_systems **s = calloc((size_t)many + 1, sizeof *s);
+    mpk_batch_array *va = calloc(3 * ((size_t)many + 1), sizeof *va), *vb = va + many + 1,
+                    *vx = vb + many + 1;
+    double **w = calloc((size_t)many + 1, sizeof *w);
+    for (int q = 0; q <= many; q++) { /* the last: all of them */
+        const int64_t first = q < many ? q : 0, step = q < many ? many : 1;
+        va[q] = (mpk_batch_array){MPK_BATCH_STRIDED, memory, dax + first * nnz, step * nnz, 1, 1};
+        vb[q] = (mpk_batch_array){MPK_BATCH_STRIDED,   memory, db + first * n, step * n,
+                                  (int32_t)(step * n), 1};
+        vx[q] = vb[q];
+        vx[q].data = dx[q == many] + first * n;
+        vb[q].ld = vx[q].ld = q < many ? p[q].v.n : (int32_t)n;
+        w[q] = omega + (q < many ? q * each : count);
+        if (q < many) {
+            mpk_options of_analysis = *o;
+            of_analysis.device = MPK_ON_CPU;
+            check(ctx, mpk_problem_set_values(ctx, p[q].problem, ax + q * nnz), "values");
+            check(ctx, mpk_analyse(ctx, p[q].problem, &of_analysis, &p[q].an), "analyse");
+            check(ctx, mpk_systems_create(ctx, p[q].an, o, NULL, each, &s[q]), "create");
+        } else {
+            check(ctx, mpk_systems_create_mixed(ctx, count, problem, o, NULL, &s[q]), "create");
+        }
+    }
+    const figures one = rounds(ctx, many, s, va, vb, vx, w),
+                  all = rounds(ctx, 1, s + many, va + many, vb + many, vx + many, w + many);
+    if (memory == MPK_DEVICE)
+        for (int k = 0; k < 2; k++)
+            check(ctx, mpk_device_copy(ctx, 0, x + k * count * n, 8, dx[k], 8, count * n * 8, 1),
+                  "copy");
+    int64_t other = 0, wrong = 0;
+    for (int64_t k = 0; k < count; k++) {
+        other += memcmp(x + k * n, x + (count + k) * n, (size_t)p[k % many].v.n * 8) != 0;
+        wrong += !(omega[count + k] <= 1e-14);
+    }
+    mpk_systems_info info;
+    mpk_systems_info_get(s[many], &info);
+    const double us = 1e6 / (double)count;
+    printf("%d patterns, %lld systems of each, us a system: one object %.2f + %.2f bare, %.2f "
+           "refined; an "
+           "object of each, in turn %.2f + %.2f, %.2f; times %.2f; single %lld, other bits %lld, "
+           "above "
+           "1e-14 %lld\n",
+           many, (long long)each, all.factor_s * us, all.bare_s * us, all.refined_s * us,
+           one.factor_s * us, one.bare_s * us, one.refined_s * us,
+           (one.factor_s + one.bare_s) / (all.factor_s + all.bare_s), (long long)info.by_single,
+           (long long)other, (long long)wrong);
+    fflush(stdout);
+    for (int q = 0; q <= many; q++) mpk_systems_destroy(&s[q]);
+    for (int q = 0; q < many; q++)
+        mpk_analysis_destroy(&p[q].an), mpk_problem_destroy(&p[q].problem);
+    leave(ctx, o, dax), leave(ctx, o, db), leave(ctx, o, dx[0]), leave(ctx, o, dx[1]);
+    mpk_context_destroy(&ctx);
+    free(ax), free(b), free(x), free(omega), free(s), free(va), free(w), free(p), free(problem);
+    return other + wrong > 0;
+}
+
 int main(int argc, char **argv) {
     mpk_options o;
-    const char *matrix[64];
+    char *matrix[64];
+    bool mixed = false;
     int64_t count[16];
     int matrices = 0, counts = 0, wrong = 0;
     double spread = 0.01;
@@ -176,12 +296,16 @@ int main(int argc, char **argv) {
             analysed_for = strcmp(argv[++k], "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
         else if (!strcmp(argv[k], "-d") && k + 1 < argc)
             o.device = strcmp(argv[++k], "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
+        else if (!strcmp(argv[k], "-x"))
+            mixed = true;
         else if (!strcmp(argv[k], "-m") && k + 1 < argc && matrices < 64)
             matrix[matrices++] = argv[++k];
         else if (counts < 16)
             count[counts++] = atoll(argv[k]);
     }
     by_clock = o.threads > 1 || o.device == MPK_ON_CUDA;
+    for (int c = 0; mixed && c < counts; c++) wrong |= several(&o, matrices, matrix, count[c]);
+    if (mixed) return wrong;
     printf("%-28s %6s %6s | %8s %8s %8s %8s | %8s %8s %8s | %6s %6s %7s %6s %6s\n", "matrix", "n",
            "count", "factor", "bare", "refined", "both", "f. each", "bare", "refined", "bare x",
            "ref. x", "omega", "single", "KiB");

@@ -174,12 +174,13 @@ static void tell_json(const run *r, mpk_status status, FILE *out) {
     fprintf(out,
             "{ \"schema\": \"metapack-systems/1\", \"version\": \"%s\", \"n\": %d, \"nnz\": %lld, "
             "\"count\": %d, \"patterns\": %lld, \"status\": \"%s\", \"by_template\": %lld, "
-            "\"by_single\": %lld, \"width\": %d, \"time_s\": { \"read\": %.6f, \"analyse\": %.6f, "
+            "\"by_own\": %lld, \"by_single\": %lld, \"width\": %d, \"time_s\": { \"read\": %.6f, "
+            "\"analyse\": %.6f, "
             "\"solve\": %.6f }, "
             "\"systems\": [",
             mpk_version(), r->info.n, (long long)r->a.nnz, r->count, (long long)r->info.patterns,
-            mpk_status_name(status), (long long)r->info.by_template, (long long)r->info.by_single,
-            r->info.width, r->read_s, r->analyse_s, r->solve_s);
+            mpk_status_name(status), (long long)r->info.by_template, (long long)r->info.by_own,
+            (long long)r->info.by_single, r->info.width, r->read_s, r->analyse_s, r->solve_s);
     for (int32_t k = 0; k < r->count; k++) {
         const int64_t *in = r->inertia + 3 * k;
         fprintf(out, "%s{ \"status\": \"%s\", \"tier\": %d, \"n\": %lld", k ? ", " : " ",
@@ -219,8 +220,8 @@ static void tell(const run *r, mpk_status status) {
     fprintf(stderr, "%d systems, %lld pattern%s, order %d%s: %lld by a template, ", r->count,
             (long long)r->info.patterns, r->info.patterns == 1 ? "" : "s", r->info.n,
             r->info.patterns == 1 ? "" : " at most", (long long)r->info.by_template);
-    fprintf(stderr, "%lld by the single engine%s%s\n", (long long)r->info.by_single,
-            *reason ? ": " : "", reason);
+    fprintf(stderr, "%lld with pivots of their own, %lld by the single engine%s%s\n",
+            (long long)r->info.by_own, (long long)r->info.by_single, *reason ? ": " : "", reason);
     fprintf(stderr, "analysed in %.3g s, factorized%s in %.3g s\n", r->analyse_s,
             r->b ? " and solved" : "", r->solve_s);
 }

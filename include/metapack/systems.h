@@ -24,7 +24,9 @@ typedef enum mpk_systems_tier {
     MPK_TIER_NONE = 0,     /**< nobody: it has no factors */
     MPK_TIER_TEMPLATE = 1, /**< several systems at once, with the pivots that suit the analysed
                                 values, tested by its own */
-    MPK_TIER_SINGLE = 2    /**< mpk_factorize(), with pivots of its own */
+    MPK_TIER_SINGLE = 2,   /**< mpk_factorize(), with pivots of its own */
+    MPK_TIER_OWN = 3       /**< several systems at once, on the template's tree, each with pivots of
+                                its own in each front; on the processor */
 } mpk_systems_tier;
 
 /** What is known of the systems beforehand. mpk_systems_options_init() first; later versions extend
@@ -87,12 +89,15 @@ MPK_API mpk_status mpk_systems_create(mpk_context *ctx, const mpk_analysis *an,
  *  engine. So bits depend on which problems there are, but neither on a mask nor on the number of
  *  threads. All calls below take such systems but mpk_systems_resize(): with ax, b and x of layout
  *  MPK_BATCH_POINTERS or _STRIDED, n being that of each system; ld is not read where there is one
- *  right-hand side, else at least the largest n, and a stride has room for the largest system.
+ *  right-hand side, else it is at least the largest n, or 0 with pointers: columns of each system
+ *  follow each other. A stride has room for the largest system. With device = cuda the systems of
+ *  each template are on the GPU, those of several patterns at the same time, in as many streams as
+ *  there are threads.
  *  problems [in] count; may be destroyed afterwards. They have no factors yet: their values are
  *                given again, as ax
  *  options  [in] as above, and for the analyses; ordering = given is not for these
  *  Returns as mpk_systems_create(), and what mpk_analyse() does
- *          | MPK_ERR_UNSUPPORTED: also ordering = given, device = cuda */
+ *          | MPK_ERR_UNSUPPORTED: also ordering = given */
 MPK_API mpk_status mpk_systems_create_mixed(mpk_context *ctx, int64_t count,
                                             const mpk_problem *const *problems,
                                             const mpk_options *options,
@@ -112,12 +117,13 @@ MPK_API mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *systems, in
  *  these values and a factorization.
  *  slot [in] a system with factors; of tier template: nothing is changed
  *  Returns MPK_OK
- *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns or on a
- *            device, or there is no such template (the text says why) | MPK_ERR_MEMORY: nothing was changed */
+ *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns, or
+ *            there is no such template (the text says why) | MPK_ERR_MEMORY, _DEVICE: nothing was
+ *            changed */
 MPK_API mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *systems, int64_t slot);
 
-/** Factorize. Systems whose pivots fail the test of the template are done by the single engine, in
- *  the same call.
+/** Factorize. Systems whose pivots fail the test of the template choose their own; those that fail
+ *  again are done by the single engine, in the same call.
  *  ax      [in]  one column of values for each system, in the order of the problem's entries, as
  *                mpk_factorize() takes them: entry k is (k, 0) of its matrix; ld is not read. In host
  *                memory, or, where device = cuda, in that of the device: all work that was queued
@@ -127,7 +133,7 @@ MPK_API mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *systems, int
  *  Returns MPK_OK
  *          | MPK_SINGULAR, MPK_PERTURBED: some are, all have factors
  *          | MPK_PARTIAL: some have no factors: their status is MPK_ERR_INPUT (NaN, Inf, triangles
- *            that differ) or MPK_ERR_NUMERIC
+ *            that differ), MPK_ERR_NUMERIC or MPK_ERR_INTERNAL
  *          | MPK_ERR_ARGUMENT: nothing was changed
  *          | MPK_ERR_DEVICE: ax lies on a device, and the systems do not, and nothing was changed;
  *            or the device failed
@@ -156,7 +162,7 @@ MPK_API mpk_status mpk_systems_refactorize(mpk_context *ctx, mpk_systems *system
  *  Returns MPK_OK
  *          | MPK_SINGULAR, MPK_PERTURBED, MPK_INACCURATE: some are, all have solutions
  *          | MPK_PARTIAL: some have none: their status is MPK_ERR_INPUT (b is not finite, or their
- *            values were not), MPK_ERR_NUMERIC, or MPK_ERR_ARGUMENT (no factors)
+ *            values were not), MPK_ERR_NUMERIC, MPK_ERR_INTERNAL, or MPK_ERR_ARGUMENT (no factors)
  *          | MPK_ERR_ARGUMENT: nothing was written
  *          | MPK_ERR_DEVICE: b or x lies on a device, and the systems do not, and nothing was
  *            written; or the device failed
@@ -202,7 +208,8 @@ typedef struct mpk_systems_info {
     int64_t bytes;       /**< held, with the factors of the single engine */
     int64_t patterns;    /**< 1, or those of mpk_systems_create_mixed(): n, width and max_front are
                               the largest then, factor_nnz and flops those of all systems */
-    int64_t reserved[7]; /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t by_own;      /**< as by_template: of tier own */
+    int64_t reserved[6]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_systems_info;
 
 /** Copy the numbers; all zero, and reason "", for NULL. */

@@ -73,8 +73,12 @@ static void begin_factorization(mpki_systems_job *job, const uint8_t *mask) {
             }
             continue;
         }
-        const bool lanes =
-            s->template && (job->fresh || slot->anew || slot->tier != MPK_TIER_SINGLE);
+        const bool anew = job->fresh || slot->anew;
+        if (!anew && slot->tier == MPK_TIER_OWN) {
+            said->own = true;
+            continue;
+        }
+        const bool lanes = s->template && (anew || slot->tier != MPK_TIER_SINGLE);
         if (lanes) mpki_single_drop(slot);
         slot->anew = false;
         slot->tier = lanes ? MPK_TIER_TEMPLATE : slot->tier;

@@ -235,7 +235,7 @@ mpk_status mpki_device_run(mpki_systems_job *job) {
     bool there = false;
     mpk_status status = MPK_OK;
     for (int k = 0; k < 3; k++) there |= arrays[k] && arrays[k]->memory == MPK_DEVICE;
-    if (there) status = s->engine->settle(s->ctx);
+    if (there && !job->settled) status = s->engine->settle(s->ctx);
     if (!s->many || mpk_failed(status)) return status;
     int64_t *slot = MPKI_NEW(s->ctx, STAGE, 2 * s->count, int64_t), *place = slot + s->count;
     mpki_system_found *found = MPKI_NEW(s->ctx, STAGE, s->count, mpki_system_found);

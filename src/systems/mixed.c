@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Systems of several patterns: those of one pattern are an object of their own, a part. Parts are
  * spread over the threads, or, where there are fewer of them than threads, have all threads one
- * after another. */
+ * after another. On a device each thread has a stream, and parts that are at work at the same time
+ * share the threads. */
 #include "../core/floats.h"
 #include "../problem/certificate.h"
 #include "../problem/problem.h"
 #include "object.h"
+
+#include <metapack/device.h>
 
 #include <string.h>
 
@@ -100,6 +103,12 @@ static mpk_status group(mpk_systems *s, const mpk_problem *const *problem) {
 
 /* ---- parts on the threads -------------------------------------------------------------------- */
 
+/* Where the columns of all systems begin, in the order of the parts. */
+typedef struct places {
+    void **here;
+    void *there; /* of columns on a device: the same list there */
+} places;
+
 typedef struct mixed_job {
     mpk_systems *s;
     mpk_status (*work)(struct mixed_job *job, mpk_context *ctx, int64_t part);
@@ -108,7 +117,7 @@ typedef struct mixed_job {
     const mpk_systems_options *how;
     /* a verb; systems are in the order of `member` */
     const mpki_systems_job *verb;
-    void **ax, **b, **x;
+    places ax, b, x;
     uint8_t *mask;
     const mpk_systems_results *results;
     _Atomic int failed;
@@ -144,18 +153,18 @@ static mpk_status run_all(mixed_job *job) {
     mpki_pool_for(pool, 0, s->workers, run_home, job);
     if (!job->failed) return MPK_OK;
     if (job->failed == MPK_ERR_CANCELLED) return mpki_stopped(s->ctx, STAGE);
-    const char *text = NULL;
-    for (int w = 0; w < s->workers; w++)
-        if (mpk_last_error(s->child[w], NULL, NULL, &text) == (mpk_status)job->failed) break;
-    return mpki_error(s->ctx, (mpk_status)job->failed, STAGE, -1, "%s",
-                      text && *text ? text : mpk_status_text((mpk_status)job->failed));
+    return mpki_systems_blame(s, (mpk_status)job->failed);
 }
 
 /* ---- the verbs ------------------------------------------------------------------------------- */
 
-static mpk_batch_array pointers(const mpk_batch_array *given, void **at, int32_t n, int32_t nrhs) {
-    return (mpk_batch_array){
-        .layout = MPK_BATCH_POINTERS, .data = at, .ld = nrhs > 1 ? given->ld : (n > 1 ? n : 1)};
+static mpk_batch_array pointers(const mpk_batch_array *given, const places *all, int64_t at,
+                                int32_t n, int32_t nrhs) {
+    return (mpk_batch_array){.layout = MPK_BATCH_POINTERS,
+                             .memory = given->memory,
+                             .data = all->there ? (char *)all->there + at * (int64_t)sizeof(void *)
+                                                : (void *)(all->here + at),
+                             .ld = nrhs > 1 && given->ld > 0 ? given->ld : (n > 1 ? n : 1)};
 }
 
 static mpk_status run_part(mixed_job *job, mpk_context *ctx, int64_t p) {
@@ -165,9 +174,10 @@ static mpk_status run_part(mixed_job *job, mpk_context *ctx, int64_t p) {
     mpki_systems_job own = *job->verb;
     mpk_batch_array ax, b, x;
     own.s = m->part[p];
-    if (own.ax) ax = pointers(own.ax, job->ax + at, 1, 1), own.ax = &ax;
-    if (own.b) b = pointers(own.b, job->b + at, n, nrhs), own.b = &b;
-    if (own.x) x = pointers(own.x, job->x + at, n, nrhs), own.x = &x;
+    own.settled = true;
+    if (own.ax) ax = pointers(own.ax, &job->ax, at, 1, 1), own.ax = &ax;
+    if (own.b) b = pointers(own.b, &job->b, at, n, nrhs), own.b = &b;
+    if (own.x) x = pointers(own.x, &job->x, at, n, nrhs), own.x = &x;
     mpk_systems_results r = *job->results;
     if (r.status) r.status += at;
     if (r.tier) r.tier += at;
@@ -182,13 +192,44 @@ static mpk_status run_part(mixed_job *job, mpk_context *ctx, int64_t p) {
     return mpki_systems_verb(ctx, &own, job->mask ? job->mask + at : NULL, &r);
 }
 
-/* Columns of the caller's in the order of the parts. */
-static void **list(mpk_systems *s, const mpk_batch_array *x) {
+/* A list of pointers between the host and the device: entries of eight bytes. */
+static mpk_status move_list(mpk_systems *s, void *there, void **here, bool to_device) {
+    const mpk_batch_array a = {.memory = MPK_DEVICE,
+                               .data = there,
+                               .layout = MPK_BATCH_STRIDED,
+                               .stride = s->count,
+                               .ld = 1,
+                               .width = 1};
+    return s->engine->move(s->ctx, MPK_D, &a, 0, s->count, 1, here, to_device);
+}
+
+/* The places of the caller's columns. NULL: there are none. */
+static mpk_status find_places(mpk_systems *s, const mpk_batch_array *x, places *out) {
     const mpki_mixed *m = s->mixed;
-    void **at = MPKI_NEW(s->ctx, STAGE, s->count, void *);
-    for (int64_t k = 0; at && k < s->count; k++)
-        at[k] = mpki_strand_of(x, m->member[k], mpk_scalar_size(m->scalar)).p;
-    return at;
+    mpk_batch_array given = x ? *x : (mpk_batch_array){0};
+    void **list = NULL;
+    if (!x) return MPK_OK;
+    out->here = MPKI_NEW(s->ctx, STAGE, s->count, void *);
+    mpk_status status = out->here ? MPK_OK : mpki_failed(s->ctx);
+    if (s->count == 0 || mpk_failed(status)) return status;
+    const bool there = x->memory == MPK_DEVICE;
+    if (there && x->layout == MPK_BATCH_POINTERS) {
+        given.data = list = MPKI_NEW(s->ctx, STAGE, s->count, void *);
+        status = list ? move_list(s, x->data, list, false) : mpki_failed(s->ctx);
+    }
+    for (int64_t k = 0; !mpk_failed(status) && k < s->count; k++)
+        out->here[k] = mpki_strand_of(&given, m->member[k], mpk_scalar_size(m->scalar)).p;
+    if (!mpk_failed(status) && there)
+        status = mpk_device_alloc(s->ctx, s->options.device_number,
+                                  s->count * (int64_t)sizeof(void *), &out->there);
+    if (!mpk_failed(status) && there) status = move_list(s, out->there, out->here, true);
+    mpki_release(s->ctx, list);
+    return status;
+}
+
+static void forget(mpk_systems *s, places *p) {
+    if (p->there) mpk_device_free(s->ctx, s->options.device_number, &p->there);
+    mpki_release(s->ctx, p->here);
 }
 
 static mpk_status check_layout(mpk_context *ctx, const char *name, const mpk_batch_array *x) {
@@ -202,7 +243,6 @@ static mpk_status check_layout(mpk_context *ctx, const char *name, const mpk_bat
 static mpk_status check(mpk_context *ctx, const mpki_systems_job *job) {
     const mpk_systems *s = job->s;
     const mpki_mixed *m = s->mixed;
-    const int64_t columns = job->nrhs == 1 ? -1 : job->nrhs;
     mpk_status status = MPK_OK;
     if (s->ctx != ctx)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, -1,
@@ -215,12 +255,16 @@ static mpk_status check(mpk_context *ctx, const mpki_systems_job *job) {
         const char *name;
         const mpk_batch_array *x;
         int64_t rows, columns;
-    } all[] = {
-        {"ax", job->ax, m->given, -1}, {"b", job->b, m->n, columns}, {"x", job->x, m->n, columns}};
+    } all[] = {{"ax", job->ax, m->given, 1},
+               {"b", job->b, m->n, job->nrhs},
+               {"x", job->x, m->n, job->nrhs}};
     for (int k = 0; k < 3 && !mpk_failed(status); k++) {
-        if (!all[k].x) continue;
-        status = mpki_systems_check_array(ctx, NULL, m->scalar, s->count, all[k].name, all[k].x,
-                                          all[k].rows, all[k].columns);
+        const mpk_batch_array *x = all[k].x;
+        if (!x) continue;
+        const bool packed = x->layout == MPK_BATCH_POINTERS && x->ld == 0;
+        status = mpki_systems_check_array(ctx, s->engine, m->scalar, s->count, all[k].name, x,
+                                          all[k].rows,
+                                          all[k].columns == 1 || packed ? -1 : all[k].columns);
         if (!mpk_failed(status)) status = check_layout(ctx, all[k].name, all[k].x);
     }
     return status;
@@ -261,9 +305,13 @@ static mpk_status run_verb(mixed_job *job, const uint8_t *mask) {
     mpk_systems *s = job->s;
     const mpki_mixed *m = s->mixed;
     const mpki_systems_job *verb = job->verb;
-    if (verb->ax && !(job->ax = list(s, verb->ax))) return mpki_failed(s->ctx);
-    if (verb->b && !(job->b = list(s, verb->b))) return mpki_failed(s->ctx);
-    if (verb->x && !(job->x = list(s, verb->x))) return mpki_failed(s->ctx);
+    const mpk_batch_array *const arrays[] = {verb->ax, verb->b, verb->x};
+    places *const of[] = {&job->ax, &job->b, &job->x};
+    bool there = false;
+    for (int k = 0; k < 3; k++) there |= arrays[k] && arrays[k]->memory == MPK_DEVICE;
+    if (there && mpk_failed(s->engine->settle(s->ctx))) return mpki_failed(s->ctx);
+    for (int k = 0; k < 3; k++)
+        if (mpk_failed(find_places(s, arrays[k], of[k]))) return mpki_failed(s->ctx);
     if (mask && !(job->mask = MPKI_NEW(s->ctx, STAGE, s->count, uint8_t)))
         return mpki_failed(s->ctx);
     for (int64_t k = 0; mask && k < s->count; k++) job->mask[k] = mask[m->member[k]];
@@ -299,9 +347,7 @@ static mpk_status mixed_call(mpk_context *ctx, mpki_systems_job *verb, const uin
         if (!mpk_failed(status) && f[k].caller) turn(s, &f[k], true);
         mpki_release(ctx, f[k].own);
     }
-    mpki_release(ctx, job.ax);
-    mpki_release(ctx, job.b);
-    mpki_release(ctx, job.x);
+    forget(s, &job.ax), forget(s, &job.b), forget(s, &job.x);
     mpki_release(ctx, job.mask);
     return status;
 }
@@ -322,6 +368,7 @@ static void mixed_info(const mpk_systems *s, mpk_systems_info *info) {
         mpk_systems_info one;
         mpk_systems_info_get(m->part[p], &one);
         info->by_template += one.by_template, info->by_single += one.by_single;
+        info->by_own += one.by_own;
         if (one.width > info->width) info->width = one.width;
         if (one.max_front > info->max_front) info->max_front = one.max_front;
         if (*one.reason && !*info->reason) info->reason = one.reason;
@@ -339,8 +386,9 @@ static mpk_status make_part(mixed_job *job, mpk_context *ctx, int64_t p) {
     mpk_systems *s = job->s;
     mpki_mixed *m = s->mixed;
     const int64_t count = m->start[p + 1] - m->start[p];
-    const mpk_status status =
-        mpk_analyse(ctx, job->problem[m->member[m->start[p]]], &s->options, &m->an[p]);
+    mpk_options o = s->options;
+    o.device = MPK_ON_CPU; /* whose order has less fill */
+    const mpk_status status = mpk_analyse(ctx, job->problem[m->member[m->start[p]]], &o, &m->an[p]);
     if (mpk_failed(status)) return status;
     return mpki_systems_make(ctx, m->an[p], &s->options, job->how, count, true, count == 1,
                              &m->part[p]);
@@ -377,12 +425,17 @@ static mpk_status make_all(mpk_systems *s, const mpk_problem *const *problem,
     m->part = MPKI_ZNEW(s->ctx, STAGE, m->parts, mpk_systems *);
     m->home = MPKI_NEW(s->ctx, STAGE, m->parts, int);
     if (!s->said || !m->an || !m->part || !m->home) return mpki_failed(s->ctx);
-    if (m->parts < s->workers)
-        s->workers = 1; /* and each part has all threads */
-    else
+    if (m->parts >= s->workers) {
         s->options.threads = 1;
+    } else if (s->options.device == MPK_ON_CUDA && m->parts > 0) {
+        s->options.threads = s->workers / (int)m->parts;
+        s->workers = (int)m->parts; /* each has a stream */
+    } else {
+        s->workers = 1; /* and each part has all threads */
+    }
     mixed_job job = {.s = s, .work = make_part, .problem = problem, .how = how};
     status = mpki_systems_children(s);
+    if (!mpk_failed(status) && s->options.device == MPK_ON_CUDA) status = mpki_device_open(s);
     if (!mpk_failed(status)) status = find_homes(s, problem);
     return mpk_failed(status) ? status : run_all(&job);
 }
@@ -392,9 +445,6 @@ static mpk_status check_problems(mpk_context *ctx, int64_t count, const mpk_prob
     if (o->ordering == MPK_ORDERING_GIVEN)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "ordering = given is for systems of one pattern");
-    if (o->device == MPK_ON_CUDA)
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "systems of several patterns are solved on the processor: device = cpu");
     for (int64_t b = 0; b < count; b++) {
         if (!problem[b])
             return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b, "problem %lld is NULL",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_SYSTEMS_OBJECT_H
 #define MPKI_SYSTEMS_OBJECT_H
-/** Inside of mpk_systems. A call marks the systems that it works on and goes through two phases:
- *  packs of those that have a place there (run.c, pack_t.c), each worker a pack; then the systems of
- *  the single engine (single.c), each context of its own those that are at home there. */
+/** Inside of mpk_systems. A call marks the systems that it works on and goes through three phases:
+ *  packs of those that have a place there (run.c, pack_t.c), each worker a pack; packs of those whose
+ *  lanes have pivots of their own; then the systems of the single engine (single.c), each context of its own those that are at home there. */
 #include "../core/pool.h"
 #include "../engines/cpu/systems/lanes.h"
 #include "../engines/interface/systems.h"
@@ -30,19 +30,20 @@ void mpki_template_free(mpk_context *ctx, mpki_template **t);
 /** One of the systems. */
 typedef struct mpki_slot {
     mpk_systems_tier tier;
-    mpk_status status;                 /* of the factorization that it has, or why it has none */
-    bool anew;                         /* there is a template that it has not tried */
-    mpk_factor *fac;                   /* tier single */
-    int home;                          /* whose context fac was made with */
-    int64_t place;                     /* tier template: pack * width + lane */
-    mpki_lane_outcome lane;            /* likewise: what came of it */
-    double logdet[3];                  /* likewise, on a device */
+    mpk_status status;      /* of the factorization that it has, or why it has none */
+    bool anew;              /* there is a template that it has not tried */
+    mpk_factor *fac;        /* tier single */
+    int home;               /* whose context fac was made with */
+    int64_t place;          /* tiers template, own: pack * width + lane, of packs or own packs */
+    mpki_lane_outcome lane; /* likewise: what came of it */
+    double logdet[3];       /* tier template, on a device */
     bool examined, regular, certified; /* of tier single: examined and certified alone */
 } mpki_slot;
 
 /** What a call has to say of one of them. */
 typedef struct mpki_said {
     bool active; /* the call works on it */
+    bool own;    /* and has yet to factorize it with pivots of its own */
     bool factor; /* and has yet to factorize it by the single engine */
     bool solve;  /* and to solve with it by the single engine */
     bool ask;    /* unless A is found to be regular */
@@ -90,10 +91,10 @@ struct mpk_systems {
     int width;
     const mpki_systems_engine *engine; /* of a device; NULL: the processor's packs */
     mpki_many *many;                   /* its object; NULL: there is no template */
-    int64_t packs;
-    mpki_lanes_pack *pack;
-    mpki_pack_work *work; /* workers; made when they are first needed */
-    bool borrows;         /* child[0] is ctx */
+    int64_t packs, own_packs;
+    mpki_lanes_pack *pack, *own; /* own: with pivots of each lane's own */
+    mpki_pack_work *work;        /* workers; made when they are first needed */
+    bool borrows;                /* child[0] is ctx */
     struct mpki_mixed *mixed;
     const mpki_mixed_table *of_mixed; /* of several patterns; NULL: of one */
 };
@@ -104,6 +105,8 @@ typedef struct mpki_systems_job {
     const mpk_batch_array *ax, *b, *x; /* NULL: not its business */
     int32_t nrhs;
     bool bare, fresh, certify;
+    bool settled;     /* arrays on a device are ready to be read */
+    bool own;         /* the packs are those with pivots of their own */
     int64_t *in_pack; /* packs x width: the slot in each lane; -1: none */
     int64_t *list;    /* the packs at work */
     int64_t packs;
@@ -141,6 +144,8 @@ mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk
                              bool alone, mpk_systems **out);
 /** Contexts for the workers, with the memory of s->ctx; asked whether to stop they ask that one. */
 mpk_status mpki_systems_children(mpk_systems *s);
+/** A status that ended the work of one of them, recorded with the text it has there. */
+mpk_status mpki_systems_blame(const mpk_systems *s, mpk_status status);
 mpk_status mpki_systems_options_read(mpk_context *ctx, const mpk_systems_options *how,
                                      mpk_systems_options *full);
 mpk_status mpki_systems_check_count(mpk_context *ctx, int64_t count);
@@ -155,6 +160,14 @@ mpk_status mpki_systems_check_array(mpk_context *ctx, const mpki_systems_engine 
                                     const mpk_batch_array *x, int64_t rows, int64_t columns);
 /** What all of them come to, by what is said of each; recorded. */
 mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t count);
+/** Its factors are in a lane, or on a device. */
+static inline bool mpki_slot_in_lane(const mpki_slot *slot) {
+    return slot->tier == MPK_TIER_TEMPLATE || slot->tier == MPK_TIER_OWN;
+}
+/** Its pack; not on a device. */
+static inline mpki_lanes_pack *mpki_slot_pack(const mpk_systems *s, const mpki_slot *slot) {
+    return (slot->tier == MPK_TIER_OWN ? s->own : s->pack) + slot->place / s->width;
+}
 /** This system has no factors any more. */
 void mpki_slot_give_up(mpki_slot *slot);
 
@@ -197,10 +210,10 @@ void mpki_single_drop(mpki_slot *slot);
     /** one pack of a job, which factorizes, solves, certifies */                                  \
     void mpki_##p##_pack_run(mpki_systems_job *job, int worker, int64_t pack);                     \
     /** values of a lane, in the order of the analysis; likewise its D, as MPK_GET_D, and scale */ \
-    void mpki_##p##_lane_values(const mpk_systems *s, int64_t place, void *ax);                    \
-    void mpki_##p##_lane_d(const mpk_systems *s, int64_t place, void *d);                          \
-    void mpki_##p##_lane_scale(const mpk_systems *s, int64_t place, double *scale);                \
-    void mpki_##p##_lane_logdet(const mpk_systems *s, int64_t place, double out[3]);
+    void mpki_##p##_lane_values(const mpk_systems *s, const mpki_slot *slot, void *ax);            \
+    void mpki_##p##_lane_d(const mpk_systems *s, const mpki_slot *slot, void *d);                  \
+    void mpki_##p##_lane_scale(const mpk_systems *s, const mpki_slot *slot, double *scale);        \
+    void mpki_##p##_lane_logdet(const mpk_systems *s, const mpki_slot *slot, double out[3]);
 /* clang-format on */
 MPKI_SYSTEMS(s)
 MPKI_SYSTEMS(d)

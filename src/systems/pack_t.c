@@ -33,6 +33,7 @@ typedef struct pack {
     mpki_pack_work *work;
     mpk_context *ctx;    /* the worker's */
     const int64_t *slot; /* by lane */
+    mpk_systems_tier tier;
     int32_t n;
 } pack;
 
@@ -40,8 +41,8 @@ typedef struct pack {
 static mpki_slot *slot_of(const pack *g, int lane, mpki_said **said) {
     const int64_t b = g->slot[lane];
     *said = b >= 0 ? &g->s->said[b] : NULL;
-    if (b < 0 || !(*said)->active || (*said)->factor || (*said)->solve) return NULL;
-    return g->s->slot[b].tier == MPK_TIER_TEMPLATE ? &g->s->slot[b] : NULL;
+    if (b < 0 || !(*said)->active || (*said)->factor || (*said)->own || (*said)->solve) return NULL;
+    return g->s->slot[b].tier == g->tier ? &g->s->slot[b] : NULL;
 }
 
 /* ---- factorizations -------------------------------------------------------------------------- */
@@ -97,6 +98,8 @@ static void factorize(pack *g) {
     if (g->job->failed || !some) return;
     g->k->take(an->nnz, from, 1, g->p->ax);
     g->k->scale(g->plan, g->p, &g->work->lanes, lane);
+    bool inside[WIDTH_MOST];
+    for (int q = 0; q < g->k->width; q++) inside[q] = lane[q].good;
     const mpki_lanes_rules rules = mpki_systems_rules(g->s);
     g->k->factor(g->plan, g->p, &rules, &g->work->lanes, lane);
     for (int q = 0; q < g->k->width; q++) {
@@ -104,7 +107,8 @@ static void factorize(pack *g) {
         mpki_slot *slot = slot_of(g, q, &said);
         if (!slot) continue;
         slot->lane = lane[q];
-        said->factor = !lane[q].good;
+        said->own = !lane[q].good && inside[q] && g->tier == MPK_TIER_TEMPLATE;
+        said->factor = !lane[q].good && !said->own;
     }
 }
 
@@ -124,7 +128,7 @@ static void certify(pack *g, const bool *wanted) {
         mpki_said *said;
         mpki_slot *slot = slot_of(g, q, &said);
         if (!slot || slot->examined || (wanted && !wanted[q])) continue;
-        FN(lane_values)(g->s, slot->place, z);
+        FN(lane_values)(g->s, slot, z);
         state[q] = mpki_certificate_hash(mpki_certificate_seed(an->n, g->s->options.seed), z,
                                          an->nnz * (int64_t)sizeof(T));
         slot->examined = true, slot->regular = slot->certified = false;
@@ -138,7 +142,7 @@ static void certify(pack *g, const bool *wanted) {
         any = false;
         for (int q = 0; q < width; q++) {
             if (!open[q]) continue;
-            FN(lane_scale)(g->s, g->s->slot[g->slot[q]].place, g->work->scale);
+            FN(lane_scale)(g->s, &g->s->slot[g->slot[q]], g->work->scale);
             FN(gaussian)(g->n, g->work->scale, &state[q], y);
             from[q] = y;
             g->k->take(g->n, from, 1, g->work->z);
@@ -149,7 +153,7 @@ static void certify(pack *g, const bool *wanted) {
         g->k->solve(g->plan, g->p, w, w->x[1]);
         for (int q = 0; q < width; q++) {
             if (!open[q]) continue;
-            FN(lane_scale)(g->s, g->s->slot[g->slot[q]].place, g->work->scale);
+            FN(lane_scale)(g->s, &g->s->slot[g->slot[q]], g->work->scale);
             to[q] = y;
             g->k->give(g->n, g->work->z, to, 1);
             to[q] = y + g->n;
@@ -339,7 +343,8 @@ void FN(pack_run)(mpki_systems_job *job, int worker, int64_t number) {
               .s = s,
               .k = s->kernels,
               .plan = &s->template->plan,
-              .p = &s->pack[number],
+              .p = job->own ? &s->own[number] : &s->pack[number],
+              .tier = job->own ? MPK_TIER_OWN : MPK_TIER_TEMPLATE,
               .work = &s->work[worker],
               .ctx = s->child[worker],
               .slot = job->in_pack + number * s->width,
@@ -359,32 +364,33 @@ static void pull(const mpk_systems *s, int64_t place, const void *from, int64_t 
     k->give(count, from, at, 1);
 }
 
-void FN(lane_values)(const mpk_systems *s, int64_t place, void *ax) {
-    pull(s, place, s->pack[place / s->width].ax, s->an->nnz, ax);
+void FN(lane_values)(const mpk_systems *s, const mpki_slot *slot, void *ax) {
+    pull(s, slot->place, mpki_slot_pack(s, slot)->ax, s->an->nnz, ax);
 }
 
-void FN(lane_d)(const mpk_systems *s, int64_t place, void *d) {
-    pull(s, place, s->pack[place / s->width].d, 2 * (int64_t)s->an->n, d);
+void FN(lane_d)(const mpk_systems *s, const mpki_slot *slot, void *d) {
+    pull(s, slot->place, mpki_slot_pack(s, slot)->d, 2 * (int64_t)s->an->n, d);
 }
 
-void FN(lane_scale)(const mpk_systems *s, int64_t place, double *scale) {
-    const R *from = (const R *)s->pack[place / s->width].scale + place % s->width;
+void FN(lane_scale)(const mpk_systems *s, const mpki_slot *slot, double *scale) {
+    const R *from = (const R *)mpki_slot_pack(s, slot)->scale + slot->place % s->width;
     for (int64_t i = 0; i < s->an->n; i++) scale[i] = (double)from[i * s->width];
 }
 
-void FN(lane_logdet)(const mpk_systems *s, int64_t place, double out[3]) {
+void FN(lane_logdet)(const mpk_systems *s, const mpki_slot *slot, double out[3]) {
     const int width = s->width, parts = (int)(sizeof(T) / sizeof(R));
-    const mpki_lanes_pack *p = &s->pack[place / width];
-    const R *d = (const R *)p->d + place % width, *scale = (const R *)p->scale + place % width;
+    const mpki_lanes_pack *p = mpki_slot_pack(s, slot);
+    const int64_t lane = slot->place % width;
+    const R *d = (const R *)p->d + lane, *scale = (const R *)p->scale + lane;
     const char *pair = s->template->plan.pair;
     double sum = 0, re = 1, im = 0;
     for (int64_t k = 0; k < s->an->n; k++) {
         const R *e = d + 2 * k * parts * width, *c = e + 2 * parts * width;
         const double ar = (double)e[0], ai = parts > 1 ? (double)e[width] : 0;
+        const double br = (double)e[parts * width],
+                     bi = parts > 1 ? (double)e[(parts + 1) * width] : 0;
         double xr = ar, xi = ai;
-        if (pair[k] == 1) {
-            const double br = (double)e[parts * width],
-                         bi = parts > 1 ? (double)e[(parts + 1) * width] : 0;
+        if (p->perm ? br != 0 || bi != 0 : pair[k] == 1) {
             const double cr = (double)c[0], ci = parts > 1 ? (double)c[width] : 0;
             const bool h = s->template->plan.hermitian;
             xr = (ar * cr - ai * ci) - (h ? br * br + bi * bi : br * br - bi * bi);

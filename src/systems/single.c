@@ -3,6 +3,7 @@
 #include "../problem/problem.h"
 #include "object.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char STAGE[] = "systems";
@@ -17,52 +18,79 @@ void mpki_slot_give_up(mpki_slot *slot) {
     slot->status = MPK_ERR_ARGUMENT;
 }
 
-/* What ends a call, where it befell one system. */
+/* What ends a call, where it befell one system; all else is that system's own. */
 static bool ends(mpki_systems_job *job, mpk_status status) {
-    if (status != MPK_ERR_MEMORY && status != MPK_ERR_CANCELLED && status != MPK_ERR_INTERNAL &&
-        status != MPK_ERR_SIZE)
+    if (status != MPK_ERR_MEMORY && status != MPK_ERR_CANCELLED && status != MPK_ERR_SIZE)
         return false;
     job->failed = status;
     return true;
 }
 
-/* A context's factor of system b, from the caller's values or from those of its lane. */
+mpk_status mpki_systems_blame(const mpk_systems *s, mpk_status status) {
+    char text[400];
+    snprintf(text, sizeof text, "%s", mpk_status_text(status));
+    for (int w = s->workers - 1; w >= 0; w--) { /* a child may be s->ctx itself */
+        const char *own = NULL;
+        if (mpk_last_error(s->child[w], NULL, NULL, &own) == status && *own)
+            snprintf(text, sizeof text, "%s", own);
+    }
+    return mpki_error(s->ctx, status, STAGE, -1, "%s%s",
+                      status == MPK_ERR_MEMORY ? "no room for all systems: " : "", text);
+}
+
+/* The factor of system b, whose status says how that went. job->failed: the call ends. */
+static void settle(mpki_systems_job *job, int64_t b) {
+    mpki_slot *slot = &job->s->slot[b];
+    const mpk_status status = job->s->said[b].status;
+    slot->tier = mpk_failed(status) ? MPK_TIER_NONE : MPK_TIER_SINGLE;
+    slot->status = status;
+    slot->examined = false;
+    if (mpk_failed(status)) mpki_single_drop(slot);
+    ends(job, status);
+}
+
+/* A context's factor of system b, from the caller's values. */
 static void factorize(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
+    mpk_systems *s = job->s;
+    mpki_slot *slot = &s->slot[b];
+    const mpk_analysis *an = s->an;
+    const size_t size = mpk_scalar_size(an->scalar);
+    mpki_strand from = mpki_strand_of(job->ax, b, size);
+    void *copy = NULL;
+    if (job->fresh) mpk_factor_destroy(&slot->fac);
+    if (from.step != 1 && (copy = mpki_alloc(ctx, STAGE, an->layout->given, size)) != NULL) {
+        mpki_strand_copy(size, an->layout->given, from, (mpki_strand){copy, 1});
+        from.p = copy;
+    }
+    s->said[b].status = from.step != 1 && !copy
+                            ? mpki_failed(ctx)
+                            : mpk_factorize(ctx, an, from.p, &s->single, &slot->fac);
+    mpki_release(ctx, copy);
+    settle(job, b);
+}
+
+/* The same from the values of its lane, or those that a device had: its solution was no good. */
+static void factorize_again(mpki_systems_job *job, mpk_context *ctx, int64_t b) {
     mpk_systems *s = job->s;
     mpki_slot *slot = &s->slot[b];
     mpki_said *said = &s->said[b];
     const mpk_analysis *an = s->an;
     const size_t size = mpk_scalar_size(an->scalar);
-    void *copy = NULL;
-    if (job->fresh) mpk_factor_destroy(&slot->fac);
-    if (job->ax) {
-        mpki_strand from = mpki_strand_of(job->ax, b, size);
-        if (from.step != 1 && (copy = mpki_alloc(ctx, STAGE, an->layout->given, size)) != NULL) {
-            mpki_strand_copy(size, an->layout->given, from, (mpki_strand){copy, 1});
-            from.p = copy;
-        }
-        said->status = from.step != 1 && !copy
-                           ? mpki_failed(ctx)
-                           : mpk_factorize(ctx, an, from.p, &s->single, &slot->fac);
-    } else { /* a solve asks for it */
-        copy = mpki_alloc(ctx, STAGE, an->nnz, size);
-        if (copy && job->values)
-            memcpy(copy, job->values[b], (size_t)an->nnz * size);
-        else if (copy)
-            MPKI_DISPATCH(an->scalar, lane_values)(s, slot->place, copy);
-        said->status =
-            copy ? mpk_factorize_lower(ctx, an, copy, &s->single, &slot->fac) : mpki_failed(ctx);
-    }
+    void *copy = mpki_alloc(ctx, STAGE, an->nnz, size);
+    mpk_factor_destroy(&slot->fac);
+    if (copy && job->values)
+        memcpy(copy, job->values[b], (size_t)an->nnz * size);
+    else if (copy)
+        MPKI_DISPATCH(an->scalar, lane_values)(s, slot, copy);
+    said->status =
+        copy ? mpk_factorize_lower(ctx, an, copy, &s->single, &slot->fac) : mpki_failed(ctx);
     mpki_release(ctx, copy);
-    if (!job->ax && (said->status == MPK_ERR_MEMORY || said->status == MPK_ERR_CANCELLED)) {
-        mpk_factor_destroy(&slot->fac); /* the template's factors stay */
-        ends(job, said->status);
+    said->moved = true;
+    if (said->status != MPK_ERR_MEMORY && said->status != MPK_ERR_CANCELLED) {
+        settle(job, b);
         return;
     }
-    slot->tier = mpk_failed(said->status) ? MPK_TIER_NONE : MPK_TIER_SINGLE;
-    slot->status = said->status;
-    slot->examined = false;
-    if (mpk_failed(said->status)) mpki_single_drop(slot);
+    mpk_factor_destroy(&slot->fac); /* the template's factors stay */
     ends(job, said->status);
 }
 
@@ -132,12 +160,8 @@ void mpki_single_run(mpki_systems_job *job, int home) {
             if (job->certify) certify(job, ctx, b);
         } else if (slot->tier != MPK_TIER_SINGLE && !said->solve) {
             continue;
-        } else if (said->solve && slot->tier == MPK_TIER_TEMPLATE) { /* its solution was no good */
-            mpki_systems_job lane = *job;
-            lane.ax = NULL, lane.fresh = true;
-            factorize(&lane, ctx, b);
-            said->moved = true;
-            if (lane.failed) job->failed = lane.failed;
+        } else if (said->solve && mpki_slot_in_lane(slot)) { /* its solution was no good */
+            factorize_again(job, ctx, b);
             if (job->failed || mpk_failed(said->status)) continue;
             if (job->certify) certify(job, ctx, b);
         } else if (job->certify && !slot->examined) {

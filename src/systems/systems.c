@@ -181,7 +181,23 @@ static mpk_status model(mpk_systems *s, const mpk_factor *fac, mpki_template **o
     return mpk_failed(status) ? status : MPK_OK;
 }
 
-/* A template for a factor's values, and packs for it. After a failure all is as it was. */
+/* Places for systems of a new template: packs, or on the device. */
+static mpk_status make_places(mpk_systems *s) {
+    s->pack = s->own = NULL, s->work = NULL, s->packs = s->own_packs = 0;
+    s->many = NULL;
+    if (!s->engine) {
+        choose_kernels(s);
+        return mpki_packs_make(s, s->count);
+    }
+    const mpk_status status = mpki_device_make(s);
+    if (mpk_failed(status)) return status;
+    if (!s->many)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "there is no template: %s",
+                          s->reason);
+    return s->engine->grow(s->ctx, s->many, s->count);
+}
+
+/* A template for a factor's values, and places for it. After a failure all is as it was. */
 static mpk_status take_template(mpk_systems *s, const mpk_factor *fac) {
     mpki_template *template = NULL;
     const char *reason = "";
@@ -192,13 +208,26 @@ static mpk_status take_template(mpk_systems *s, const mpk_factor *fac) {
         return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "there is no template: %s",
                           reason);
     s->template = template, s->reason = "";
-    s->pack = NULL, s->work = NULL, s->packs = 0;
-    choose_kernels(s);
-    status = mpki_packs_make(s, s->count);
+    status = make_places(s);
     mpk_systems *useless = mpk_failed(status) ? s : &old;
     mpki_packs_free(useless);
+    mpki_device_free(useless);
     mpki_template_free(s->ctx, &useless->template);
     if (mpk_failed(status)) *s = old;
+    return status;
+}
+
+/* A template of the values of one system. */
+static mpk_status learn(mpk_systems *s, const mpki_slot *slot) {
+    if (slot->fac) return take_template(s, slot->fac);
+    mpk_factor *fac = NULL;
+    void *ax = mpki_alloc(s->ctx, STAGE, s->an->nnz, mpk_scalar_size(s->an->scalar));
+    mpk_status status = ax ? MPK_OK : mpki_failed(s->ctx);
+    if (ax) MPKI_DISPATCH(s->an->scalar, lane_values)(s, slot, ax);
+    if (ax) status = mpk_factorize_lower(s->ctx, s->an, ax, &s->single, &fac);
+    if (!mpk_failed(status)) status = take_template(s, fac);
+    mpk_factor_destroy(&fac);
+    mpki_release(s->ctx, ax);
     return status;
 }
 
@@ -212,15 +241,12 @@ mpk_status mpk_systems_learn(mpk_context *ctx, mpk_systems *s, int64_t b) {
     if (s->of_mixed)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
                           "systems of several patterns keep the templates that they have");
-    if (s->engine)
-        return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
-                          "systems on a device keep the template that they have");
     if (s->slot[b].tier == MPK_TIER_NONE)
         return mpki_error(ctx, MPK_ERR_ARGUMENT, STAGE, b, "the system has no factors");
     if (s->slot[b].tier == MPK_TIER_TEMPLATE) return MPK_OK;
-    const mpk_status status = take_template(s, s->slot[b].fac);
+    const mpk_status status = learn(s, &s->slot[b]);
     for (int64_t k = 0; !mpk_failed(status) && k < s->count; k++) {
-        if (s->slot[k].tier == MPK_TIER_TEMPLATE) mpki_slot_give_up(&s->slot[k]);
+        if (mpki_slot_in_lane(&s->slot[k])) mpki_slot_give_up(&s->slot[k]);
         s->slot[k].anew = s->slot[k].tier == MPK_TIER_SINGLE;
     }
     return status;
@@ -251,7 +277,9 @@ static int64_t pack_bytes(const mpk_systems *s) {
     const int64_t size = (int64_t)mpk_scalar_size(an->scalar);
     const int64_t real = an->scalar >= MPK_C ? size / 2 : size;
     const int64_t l = s->template ? s->template->l[s->template->an->nsuper] : 0;
-    return s->packs * s->width * ((an->nnz + l + 4 * (int64_t)an->n) * size + 2 * an->n * real);
+    const int64_t each = (an->nnz + l + 4 * (int64_t)an->n) * size + 2 * an->n * real;
+    return s->packs * s->width * each +
+           s->own_packs * s->width * (each + (int64_t)sizeof(int32_t) * an->n);
 }
 
 void mpk_systems_info_get(const mpk_systems *s, mpk_systems_info *info) {
@@ -274,9 +302,20 @@ void mpk_systems_info_get(const mpk_systems *s, mpk_systems_info *info) {
     info->bytes = s->many ? s->engine->bytes(s->many) : pack_bytes(s);
     for (int64_t b = 0; b < s->count; b++) {
         info->by_template += s->slot[b].tier == MPK_TIER_TEMPLATE;
+        info->by_own += s->slot[b].tier == MPK_TIER_OWN;
         info->by_single += s->slot[b].tier == MPK_TIER_SINGLE;
         if (s->slot[b].fac) info->bytes += s->slot[b].fac->info.bytes;
     }
+}
+
+static void get_perm(const mpk_systems *s, const mpki_slot *slot, int32_t *out) {
+    const mpk_analysis *own = s->template->an;
+    memcpy(out, own->perm, (size_t)own->n * sizeof *out);
+    if (slot->tier != MPK_TIER_OWN) return;
+    const int32_t *perm = mpki_slot_pack(s, slot)->perm + slot->place % s->width;
+    for (int32_t f = 0; f < own->nsuper; f++)
+        for (int32_t k = own->sptr[f]; k < own->sptr[f + 1]; k++)
+            out[k] = own->perm[own->sptr[f] + perm[(int64_t)k * s->width]];
 }
 
 static mpk_status get_lane(const mpk_systems *s, const mpki_slot *slot, mpk_quantity what,
@@ -293,16 +332,16 @@ static mpk_status get_lane(const mpk_systems *s, const mpki_slot *slot, mpk_quan
         counts[2] = 0;
         break;
     case MPK_GET_PERM:
-        memcpy(out, s->template->an->perm, (size_t)s->an->n * sizeof(int32_t));
+        get_perm(s, slot, out);
         break;
     case MPK_GET_SCALE:
-        MPKI_DISPATCH(scalar, lane_scale)(s, slot->place, out);
+        MPKI_DISPATCH(scalar, lane_scale)(s, slot, out);
         break;
     case MPK_GET_D:
-        MPKI_DISPATCH(scalar, lane_d)(s, slot->place, out);
+        MPKI_DISPATCH(scalar, lane_d)(s, slot, out);
         break;
     case MPK_GET_LOGDET:
-        MPKI_DISPATCH(scalar, lane_logdet)(s, slot->place, out);
+        MPKI_DISPATCH(scalar, lane_logdet)(s, slot, out);
     }
     return MPK_OK;
 }

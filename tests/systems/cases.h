@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Systems of one pattern for the tests of this folder: values by a family, changed a little for
  * each of them, in any layout. */
+#ifndef TESTS_SYSTEMS_CASES_H
+#define TESTS_SYSTEMS_CASES_H
 #include "../support.h"
 
 #include <stdbool.h>
@@ -136,3 +138,5 @@ static inline mpk_systems *systems_of(const cases *c, int64_t count, int keep, i
 static inline char *column(char *all, const cases *c, int64_t s) {
     return all + s * c->n * c->nrhs * (int64_t)c->size;
 }
+
+#endif

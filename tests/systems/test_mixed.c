@@ -1,146 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Systems of several patterns in one object: those whose pattern others have, too, have the bits of
  * an object of that pattern, the others those of the single engine. */
-#include "cases.h"
+#include "deck.h"
 
 #include "core/pool.h"
-
-enum { GROUPS = 6, MOST = 40, SIDES = 2, NMOST = 60 };
-
-/* Patterns of some orders and kinds, and the systems of each, dealt out in turn. */
-typedef struct deck {
-    mpk_context *ctx;
-    mpk_scalar scalar;
-    cases group[GROUPS];
-    int64_t count;
-    int of[MOST], number[MOST]; /* a system's group, and its number there */
-    const mpk_problem *problem[MOST];
-    mpk_problem *own[MOST];
-    void *ax[MOST], *b[MOST], *x[MOST];
-    char *expected[MOST]; /* solutions */
-} deck;
-
-static const int64_t sizes[GROUPS] = {9, 1, 12, 1, 3, 8};
-
-/* The problem of a group with the values of its number-th system. */
-static mpk_problem *problem_of(mpk_context *ctx, cases *c, int64_t number) {
-    mpk_problem_view v;
-    mpk_problem *p = NULL;
-    mpk_problem_view_get(c->problem, &v);
-    assert_int_equal(mpk_problem_from_csc(ctx, c->n, c->scalar, c->symmetry,
-                                          c->symmetry == MPK_GENERAL ? MPK_FULL : MPK_LOWER, v.ap,
-                                          v.ai, c->ax + number * c->nnz * (int64_t)c->size, &p),
-                     MPK_OK);
-    return p;
-}
-
-static deck deck_make(const mpk_allocator *memory, mpk_scalar scalar, double spread) {
-    deck d = {.scalar = scalar};
-    int64_t dealt[GROUPS] = {0};
-    assert_int_equal(mpk_context_create(memory, &d.ctx), MPK_OK);
-    for (int g = 0; g < GROUPS; g++)
-        d.group[g] = cases_make(NULL, (enum support_family)(g % FAMILY_COUNT), 7 + 9 * g, scalar,
-                                g == 3 || g == 4            ? MPK_GENERAL
-                                : g == 2 && scalar >= MPK_C ? MPK_HERMITIAN
-                                                            : MPK_SYMMETRIC,
-                                sizes[g], SIDES, spread);
-    for (bool more = true; more;) {
-        more = false;
-        for (int g = 0; g < GROUPS; g++) {
-            if (dealt[g] == sizes[g]) continue;
-            cases *c = &d.group[g];
-            const int64_t b = d.count++, k = dealt[g]++;
-            more = true;
-            d.of[b] = g, d.number[b] = (int)k;
-            d.problem[b] = d.own[b] = problem_of(d.ctx, c, k);
-            d.ax[b] = c->ax + k * c->nnz * (int64_t)c->size;
-            d.b[b] = column(c->b, c, k);
-            d.x[b] = calloc(NMOST * SIDES, c->size);
-            d.expected[b] = calloc((size_t)c->n * SIDES, c->size);
-        }
-    }
-    return d;
-}
-
-static void deck_free(deck *d) {
-    for (int64_t b = 0; b < d->count; b++) {
-        mpk_problem_destroy(&d->own[b]);
-        free(d->x[b]), free(d->expected[b]);
-    }
-    for (int g = 0; g < GROUPS; g++) cases_free(&d->group[g]);
-    mpk_context_destroy(&d->ctx);
-}
-
-static mpk_batch_array listed(void **at, int32_t ld) {
-    return (mpk_batch_array){.layout = MPK_BATCH_POINTERS, .data = at, .ld = ld};
-}
-
-/* By an object of each group, or by the single engine. */
-static void expect(deck *d) {
-    for (int64_t b = 0; b < d->count; b++) {
-        cases *c = &d->group[d->of[b]];
-        mpk_analysis *an = NULL;
-        mpk_options o = c->o;
-        o.threads = 1;
-        mpk_problem *first = problem_of(c->ctx, c, 0); /* with whose values a pattern is analysed */
-        assert_false(mpk_failed(mpk_analyse(c->ctx, first, &o, &an)));
-        if (sizes[d->of[b]] == 1) {
-            mpk_factor *fac = NULL;
-            assert_false(mpk_failed(mpk_factorize(c->ctx, an, d->ax[b], &o, &fac)));
-            assert_false(mpk_failed(
-                mpk_solve(c->ctx, fac, SIDES, d->b[b], c->n, d->expected[b], c->n, &o, NULL)));
-            mpk_factor_destroy(&fac);
-        } else {
-            mpk_systems *s = NULL;
-            const mpk_batch_array ax = listed(&d->ax[b], 1), rhs = listed(&d->b[b], c->n);
-            void *to = d->expected[b];
-            const mpk_batch_array x = listed(&to, c->n);
-            assert_int_equal(mpk_systems_create(c->ctx, an, &o, NULL, 1, &s), MPK_OK);
-            assert_false(mpk_failed(
-                mpk_systems_factorize_solve(c->ctx, s, &ax, SIDES, &rhs, &x, 0, NULL, NULL)));
-            mpk_systems_destroy(&s);
-        }
-        mpk_analysis_destroy(&an);
-        mpk_problem_destroy(&first);
-    }
-}
-
-static void same(const deck *d, int64_t b, const void *x, int32_t ld) {
-    const cases *c = &d->group[d->of[b]];
-    for (int j = 0; j < SIDES; j++)
-        assert_memory_equal(d->expected[b] + (size_t)(j * c->n) * c->size,
-                            (const char *)x + (size_t)(j * ld) * c->size, (size_t)c->n * c->size);
-}
-
-/* b with columns ld apart. */
-static void **apart(const deck *d, int32_t ld) {
-    void **at = malloc((size_t)d->count * sizeof *at);
-    for (int64_t b = 0; b < d->count; b++) {
-        const cases *c = &d->group[d->of[b]];
-        at[b] = calloc((size_t)ld * SIDES, c->size);
-        for (int j = 0; j < SIDES; j++)
-            memcpy((char *)at[b] + (size_t)(j * ld) * c->size,
-                   (const char *)d->b[b] + (size_t)(j * c->n) * c->size, (size_t)c->n * c->size);
-    }
-    return at;
-}
-
-static void free_all(void **at, int64_t count) {
-    for (int64_t b = 0; b < count; b++) free(at[b]);
-    free(at);
-}
-
-static mpk_systems *create(const deck *d, int threads, int keep) {
-    mpk_systems *s = NULL;
-    mpk_systems_options how;
-    mpk_options o;
-    mpk_options_init(&o);
-    o.threads = threads;
-    mpk_systems_options_init(&how);
-    how.keep = keep;
-    assert_int_equal(mpk_systems_create_mixed(d->ctx, d->count, d->problem, &o, &how, &s), MPK_OK);
-    return s;
-}
+#include "systems/object.h"
 
 static void test_bits(void **unused) {
     static const mpk_scalar scalars[] = {MPK_S, MPK_D, MPK_C, MPK_Z};
@@ -192,6 +56,14 @@ static void test_bits(void **unused) {
                 if (tier[q] == MPK_TIER_TEMPLATE)
                     assert_memory_equal(d.expected[q], d.x[q],
                                         (size_t)d.group[d.of[q]].n * d.group[0].size);
+            /* columns of each right-hand side follow each other */
+            mpk_batch_array packed = listed(d.b, 0);
+            to.ld = 0;
+            for (int64_t q = 0; q < d.count; q++)
+                memset(d.x[q], 0, NMOST * SIDES * d.group[0].size);
+            assert_false(
+                mpk_failed(mpk_systems_solve(d.ctx, s, SIDES, &packed, &to, 0, NULL, NULL)));
+            for (int64_t q = 0; q < d.count; q++) same(&d, q, d.x[q], d.group[d.of[q]].n);
             mpk_systems_destroy(&s);
         }
         free_all(b, d.count);
@@ -258,10 +130,7 @@ static void test_refused(void **unused) {
     told(d.ctx, mpk_systems_create_mixed(d.ctx, -1, d.problem, &o, NULL, &s), MPK_ERR_ARGUMENT);
     const mpk_problem *some[] = {d.problem[0], NULL};
     told(d.ctx, mpk_systems_create_mixed(d.ctx, 2, some, &o, NULL, &s), MPK_ERR_ARGUMENT);
-    o.device = MPK_ON_CUDA;
-    told(d.ctx, mpk_systems_create_mixed(d.ctx, d.count, d.problem, &o, NULL, &s),
-         MPK_ERR_UNSUPPORTED);
-    o.device = MPK_ON_CPU, o.method = MPK_METHOD_ILDLT;
+    o.method = MPK_METHOD_ILDLT;
     told(d.ctx, mpk_systems_create_mixed(d.ctx, d.count, d.problem, &o, NULL, &s),
          MPK_ERR_UNSUPPORTED);
     deck other = deck_make(NULL, MPK_S, 0.1);
@@ -280,6 +149,8 @@ static void test_refused(void **unused) {
     assert_int_equal(mpk_systems_factorize(d.ctx, s, &ax, NULL, NULL), MPK_OK);
     bad = b, bad.ld = 20;
     told(d.ctx, mpk_systems_solve(d.ctx, s, SIDES, &bad, &x, 0, NULL, NULL), MPK_ERR_ARGUMENT);
+    bad.layout = MPK_BATCH_STRIDED, bad.stride = 1 << 20, bad.ld = 0;
+    told(d.ctx, mpk_systems_solve(d.ctx, s, SIDES, &bad, &x, 0, NULL, NULL), MPK_ERR_ARGUMENT);
     told(d.ctx, mpk_systems_solve(d.ctx, s, -1, &b, &x, 0, NULL, NULL), MPK_ERR_ARGUMENT);
     assert_int_equal(mpk_systems_solve(d.ctx, s, 0, &b, &x, 0, NULL, NULL), MPK_OK);
     mpk_systems_destroy(&s);
@@ -287,6 +158,46 @@ static void test_refused(void **unused) {
     assert_int_equal(mpk_systems_factorize_solve(d.ctx, s, &ax, 1, &b, &x, 0, NULL, NULL), MPK_OK);
     mpk_systems_destroy(&s);
     deck_free(&d);
+}
+
+typedef struct asked {
+    int calls, stop_at;
+} asked;
+static int ask(const char *stage, double fraction, void *user) {
+    asked *a = user;
+    (void)stage, (void)fraction;
+    return ++a->calls == a->stop_at;
+}
+
+/* A call of a pattern with many systems is stopped among them, not after them. */
+static void test_cancel(void **unused) {
+    enum { MANY = 4000 };
+    (void)unused;
+    cases c = cases_make(NULL, SADDLE_POINT, 40, MPK_D, MPK_SYMMETRIC, MANY, 1, 0.1);
+    const mpk_problem **problem = malloc(MANY * sizeof *problem);
+    void **at = malloc(MANY * sizeof *at);
+    mpk_systems *s = NULL;
+    asked a = {0};
+    mpk_options o;
+    mpk_options_init(&o);
+    o.threads = 1;
+    for (int k = 0; k < MANY; k++)
+        problem[k] = c.problem, at[k] = c.ax + k * c.nnz * (int64_t)c.size;
+    assert_int_equal(mpk_systems_create_mixed(c.ctx, MANY, problem, &o, NULL, &s), MPK_OK);
+    const mpk_batch_array ax = listed(at, 1);
+    mpk_context_set_progress(c.ctx, ask, &a);
+    mpki_progress_each(c.ctx, 0), mpki_progress_each(s->child[0], 0);
+    assert_int_equal(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL), MPK_OK);
+    const int all = a.calls;
+    assert_true(all > 50);
+    a = (asked){.stop_at = all / 2};
+    assert_int_equal(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL), MPK_ERR_CANCELLED);
+    assert_true(a.calls < all);
+    mpk_context_set_progress(c.ctx, NULL, NULL);
+    assert_int_equal(mpk_systems_factorize(c.ctx, s, &ax, NULL, NULL), MPK_OK);
+    mpk_systems_destroy(&s);
+    free(problem), free(at);
+    cases_free(&c);
 }
 
 /* Every allocation fails once: the call says so, nothing is lost. */
@@ -335,8 +246,8 @@ static void test_memory(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits), cmocka_unit_test(test_masks),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bits), cmocka_unit_test(test_masks), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cancel), cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

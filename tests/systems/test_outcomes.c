@@ -2,6 +2,7 @@
 /* What is told of each system: beside mpk_solve(), for systems that fail among good ones, and where
  * arguments are wrong or memory ends. */
 #include "cases.h"
+#include "systems/object.h"
 
 enum { N = 40, COUNT = 19 };
 
@@ -439,12 +440,59 @@ static void test_memory(void **unused) {
     assert_int_equal(purse.held, 0);
 }
 
+static mpki_direct_engine faulty;
+static mpk_context *faulty_ctx;
+static const char *faulty_name(const mpk_context *ctx) {
+    (void)ctx;
+    return "faulty";
+}
+static int left_right; /* factorizations until one fails */
+static mpk_status sometimes(mpki_direct *f, const void *ax, const double *scale,
+                            const mpki_pivot_rules *rules, const mpki_stop *stop,
+                            mpki_numeric_result *result) {
+    if (left_right-- == 0)
+        return mpki_error(faulty_ctx, MPK_ERR_INTERNAL, "factorize", 2, "two and two make five");
+    return mpki_cpu_direct.factorize(f, ax, scale, rules, stop, result);
+}
+
+/* A fault of ours in one system is told of that one. */
+static void test_internal(void **unused) {
+    (void)unused;
+    cases c = cases_make(NULL, SADDLE_POINT, N, MPK_D, MPK_SYMMETRIC, 5, 1, 0.1);
+    mpk_batch_array ax = values_of(&c), b = b_of(&c), x = x_of(&c);
+    int32_t status[5], tier[5];
+    double right[5 * N];
+    const mpk_systems_results r = {.status = status, .tier = tier};
+    c.o.threads = 1, c.o.condition = MPK_ON; /* no template */
+    mpk_systems *s = systems_of(&c, 5, 1, 0);
+    assert_int_equal(mpk_systems_factorize_solve(c.ctx, s, &ax, 1, &b, &x, 0, NULL, &r), MPK_OK);
+    memcpy(right, c.x, sizeof right);
+    mpk_systems_destroy(&s);
+    s = systems_of(&c, 5, 1, 0);
+    faulty = mpki_cpu_direct, faulty.factorize = sometimes;
+    const mpki_engine engine = {.name = faulty_name,
+                                .direct = &faulty,
+                                .blocks = &mpki_cpu_blocks,
+                                .vectors = &mpki_cpu_vectors};
+    faulty_ctx = s->child[0], left_right = 2;
+    mpki_engine_use(faulty_ctx, &engine);
+    told(c.ctx, mpk_systems_factorize_solve(c.ctx, s, &ax, 1, &b, &x, 0, NULL, &r), MPK_PARTIAL);
+    for (int k = 0; k < 5; k++) {
+        assert_int_equal(status[k], k == 2 ? MPK_ERR_INTERNAL : MPK_OK);
+        assert_int_equal(tier[k], k == 2 ? MPK_TIER_NONE : MPK_TIER_SINGLE);
+        if (k != 2) assert_memory_equal(right + k * N, (double *)c.x + k * N, N * sizeof(double));
+    }
+    mpk_systems_destroy(&s);
+    cases_free(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_beside_single), cmocka_unit_test(test_singular),
         cmocka_unit_test(test_get),           cmocka_unit_test(test_failing),
         cmocka_unit_test(test_arguments),     cmocka_unit_test(test_refused),
         cmocka_unit_test(test_general),       cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_learn),         cmocka_unit_test(test_learn_memory)};
+        cmocka_unit_test(test_learn),         cmocka_unit_test(test_learn_memory),
+        cmocka_unit_test(test_internal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,7 @@ class ndarray:
     __cuda_array_interface__ = property(lambda self: interface(self.view, 3, 1))
 
     def __setitem__(self, key, value):
+        key = key.view if isinstance(key, ndarray) else key
         self.view[key] = value.view if isinstance(value, ndarray) else value
 
     def __eq__(self, other):

@@ -3,6 +3,7 @@
 
 import runpy
 import sys
+import tracemalloc
 import warnings
 
 import gpu
@@ -115,7 +116,8 @@ def test_learn():
         f.learn(9)
 
 
-ILL = [1e-9, 1, 1, 1e-9]  # the template's pivots do not suit it
+OWN = [1e-9, 1, 1, 1e-9]  # the template's pivots do not suit it
+ILL = [1e151, 1e160, 1e160, 1e151]  # too large for packs: the single engine does it
 
 
 def small(values=(2.0, 1, 1, 3)):
@@ -141,11 +143,23 @@ def test_lost_factors():
     with pytest.warns(mp.MetapackWarning) as told:
         x = f.solve(b)
     assert told[0].filename == __file__
-    assert np.isnan(x[[0, 2]]).all() and np.allclose(x[1], 1)
+    assert np.isnan(x[[0, 2]]).all() and np.allclose(1e160 * x[1], 1)
     f.factorize(values)
     assert (f.tier > 0).all() and f.words == ["ok"] * 3 and np.isfinite(f.solve(b)).all()
     kept = mp.ldl_batch(A, values).factorize(values, mask=[False, True, True])
     assert kept.tier.tolist() == [2, 2, 1] and kept.words == ["ok"] * 3
+
+
+def test_own():
+    A = small()
+    values = np.array([OWN, A.data, ILL, OWN])
+    f = mp.ldl_batch(A, values)
+    assert f.tier.tolist() == [3, 1, 2, 3] and f.words == ["ok"] * 4
+    assert f.info["by_own"] == 2 and (f.inertia[0] == [1, 1, 0]).all()
+    assert np.allclose(f.solve(np.ones((4, 2)))[[0, 3]], 1)
+    assert f.learn() is f  # of system 0; factors by the old tree are lost
+    assert f.tier.tolist() == [0, 0, 2, 0] and f.words == ["argument", "argument", "ok", "argument"]
+    assert f.refactorize(values).tier[0] == 1
 
 
 @pytest.mark.parametrize("mixed", [False, True])
@@ -270,12 +284,29 @@ def test_mixed_refused():
         mp.ldl_batch(some, expected=3)
     with pytest.raises(TypeError):
         mp.ldl_batch(some, pivoting="rook")
-    with pytest.raises(mp.UnsupportedError):
-        mp.ldl_batch(some, device="cuda")
     bad = [some[0], some[1].copy()]
     bad[1].data[3] = np.nan
     with pytest.raises(mp.InputError):
         mp.ldl_batch(bad)
+
+
+def test_mixed_room():
+    """One large system does not make the others' right-hand sides large."""
+    some = [sp.eye(20000, format="csr"), *(sp.eye(3, format="csr") for _ in range(2000))]
+    f = mp.ldl_batch(some)
+    b = [np.ones((A.shape[0], 2)) for A in some]
+    tracemalloc.start()
+    x = f.solve(b)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert all((y == 1).all() for y in x)
+    assert most < 1e8  # 2001 x 20000 x 2 numbers would be 640 MB
+
+
+def test_mpc():
+    path = ROOT / "plugins/python/examples/mpc.py"
+    steps, apart, slack, _, inside = runpy.run_path(str(path))["main"](60, "numpy", 3)
+    assert steps < 40 and apart < 1e-6 and slack < 1e-7 and inside
 
 
 def test_contingencies():
@@ -338,3 +369,17 @@ def test_failing_there(module):
     assert np.isnan(x[1]).all() and np.isfinite(x[[0, 3]]).all()
     with pytest.raises(mp.DeviceError):
         mp.ldl_batch(A, gpu.Plain(values), device="cuda:1")
+
+
+@on_gpu
+def test_mixed_there(module):
+    """Systems of several patterns on the GPU: as on the processor, but for rounding."""
+    some = [kkt(30, 12, 0), kkt(20, 5, 1), kkt(30, 12, 0), kkt(20, 5, 1)]
+    for k, A in enumerate(some):
+        A.data = changed(A, 4, k)[k]
+    b = [np.ones((A.shape[0], 2)) for A in some]
+    f = mp.ldl_batch(some, device="cuda", threads=1)
+    assert f.info["by_template"] == 4 and f.info["width"] == 1
+    for x, y in zip(f.solve(b), mp.ldl_batch(some).solve(b)):
+        assert np.abs(x - y).max() < 1e-10
+    assert (f.status == 0).all() and (f.omega <= 1e-14).all()

@@ -235,6 +235,10 @@ class Maker:
     def assign(self, to: Any, x: Any) -> bool:
         return False
 
+    def blank(self, x: Any, rows: Array) -> bool:
+        """x[rows] = NaN, where rows is a bool array of the host."""
+        return False
+
     def conj(self, x: Any) -> Optional[Any]:
         return None
 
@@ -292,6 +296,11 @@ class _CuPy(Maker):
     def assign(self, to: Any, x: Any) -> bool:
         with self._at(to):
             to[...] = x
+        return True
+
+    def blank(self, x: Any, rows: Array) -> bool:
+        with self._at(x):
+            x[self.cupy.asarray(rows)] = np.nan
         return True
 
     def conj(self, x: Any) -> Optional[Any]:
@@ -360,6 +369,10 @@ class _Torch(Maker):
 
     def assign(self, to: Any, x: Any) -> bool:
         to.copy_(x)
+        return True
+
+    def blank(self, x: Any, rows: Array) -> bool:
+        x[self.torch.as_tensor(rows, device=x.device)] = np.nan
         return True
 
     def conj(self, x: Any) -> Optional[Any]:

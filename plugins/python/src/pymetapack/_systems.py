@@ -37,13 +37,14 @@ def _array(a: Union[Array, Lent], ld: int) -> Any:
 
 
 def _listed(at: Sequence[Array], ld: int) -> tuple[Any, Any]:
-    """mpk_batch_array of systems that lie anywhere, and what must stay alive with it."""
+    """mpk_batch_array of systems that lie anywhere, and what must stay alive with it.  ld 0: columns
+    of each follow each other."""
     empty = ffi.new("double[2]")  # a matrix without entries has an address, too
     where = ffi.new("void *[]", [ffi.cast("void *", pointer(a) if a.size else empty) for a in at])
     operand = ffi.new("mpk_batch_array *")
     operand.layout = lib.MPK_BATCH_POINTERS
     operand.data = where
-    operand.ld = max(1, ld)
+    operand.ld = ld
     return operand, (where, empty)
 
 
@@ -158,7 +159,7 @@ class _Systems:
         """mpk_systems_info: who works on them, what they take."""
         info = ffi.new("mpk_systems_info *")
         lib.mpk_systems_info_get(self._systems[0], info)
-        names = ("count", "patterns", "by_template", "by_single", "n", "width", "max_front",
+        names = ("count", "patterns", "by_template", "by_own", "by_single", "n", "width", "max_front",
                  "factor_nnz", "flops", "bytes")  # fmt: skip
         return {**{name: getattr(info, name) for name in names}, "reason": text(info.reason)}
 
@@ -186,8 +187,8 @@ class SystemsFactor(_Systems):
     omega, normwise : float arrays (count,)
         Backward errors of the last refined solve; NaN where there was none.
     rank, steps, tier, growth, logdet
-        As in mpk_systems_results (man 3 metapack_systems); tier 1: by the template, 2: by the
-        single engine, 0: no factors.
+        As in mpk_systems_results (man 3 metapack_systems); tier 1: by the template, 3: with pivots
+        of its own in the template's fronts, 2: by the single engine, 0: no factors.
     """
 
     def __init__(self, A: MatrixLike, values: Values, lower: Optional[bool], hermitian: bool,
@@ -323,19 +324,19 @@ class SystemsFactor(_Systems):
         return self
 
     def learn(self, number: Optional[int] = None) -> "SystemsFactor":
-        """Make a new template, of the values of one system that the single engine has factorized (tier 2);
+        """Make a new template, of the values of one system that the template did not serve (tiers 2, 3);
         None: of the first that is regular.  All systems begin with it at their next factorization; factors
         by the old one are lost.  For values that have moved away from those that were analysed."""
         if number is None:
-            alone = np.flatnonzero((self.tier == lib.MPK_TIER_SINGLE) & (self.status == 0))
+            alone = np.flatnonzero((self.tier > lib.MPK_TIER_TEMPLATE) & (self.status == 0))
             if not len(alone):
                 return self
             number = int(alone[0])
 
         def work(ctx: Any, systems: Any, number: int) -> int:
             status = int(lib.mpk_systems_learn(ctx, systems, number))
-            if status >= 0 and self.tier[number] == lib.MPK_TIER_SINGLE:
-                self._lose(self.tier == lib.MPK_TIER_TEMPLATE)
+            if status >= 0 and self.tier[number] > lib.MPK_TIER_TEMPLATE:
+                self._lose((self.tier == lib.MPK_TIER_TEMPLATE) | (self.tier == lib.MPK_TIER_OWN))
             return status
 
         self._ctx.check(self._ctx.call(work, self._systems[0], int(number), long=True))
@@ -394,7 +395,7 @@ class SystemsFactor(_Systems):
         none = self.status < 0
         if mask is not None:
             none |= self._kept_mask == 0
-        if none.any():
+        if none.any() and not maker.blank(x, none):
             host = self._link.fetch(maker, x, "x")
             host[none] = np.nan
             self._link.put(maker, x, host, "x")
@@ -492,18 +493,15 @@ class MixedFactor(_Systems):
         for one in sides:
             if not np.can_cast(working_dtype(one.dtype, "b"), self.dtype, "same_kind"):
                 raise TypeError(f"{one.dtype} right-hand sides do not fit {self.dtype} factors")
-        many, ld = sides[0].shape[1] if sides[0].ndim == 2 else 1, int(self.n.max())
-        right = np.zeros((self.count, many, ld), self.dtype)
-        for k, one in enumerate(sides):
-            right[k, :, : self.n[k]] = one.reshape(self.n[k], many).T
-        x = np.full_like(right, np.nan)
-        if x.size:
+        many = sides[0].shape[1] if sides[0].ndim == 2 else 1
+        right = [np.ascontiguousarray(one.reshape(n, many).T, dtype=self.dtype)
+                 for one, n in zip(sides, self.n)]  # fmt: skip
+        x = [np.full_like(one, np.nan) for one in right]
+        if any(one.size for one in x):
+            (given, kept), (found, held) = _listed(right, 0), _listed(x, 0)
             self._tell(self._ctx.call(
-                lib.mpk_systems_solve, self._systems[0], many, _array(right, ld), _array(x, ld),
-                int(not refine), self._mask(mask), self._results(), long=True,
-                progress=self._progress,
+                lib.mpk_systems_solve, self._systems[0], many, given, found, int(not refine),
+                self._mask(mask), self._results(), long=True, progress=self._progress,
             ))  # fmt: skip
-        return [
-            np.ascontiguousarray(found[:, :n].T).reshape(one.shape)
-            for found, n, one in zip(x, self.n, sides)
-        ]
+            del kept, held
+        return [np.ascontiguousarray(found.T).reshape(one.shape) for found, one in zip(x, sides)]

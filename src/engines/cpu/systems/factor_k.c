@@ -2,31 +2,10 @@
 /* The multifrontal method on a pack of systems (Duff & Reid 1983), with pivots in a given order.
  * A front is its columns of L, in place, and what it contributes to its parent. Panels of pivots
  * update what is behind them in tiles that stay in registers. */
+#include "front.h"
 #include "slots.h"
 #include "tile.h"
 #include <string.h>
-
-enum { PANEL = 32 }; /* pivots whose L D is kept until what is behind them is updated */
-
-/* A front at work. */
-typedef struct front {
-    int32_t w, r, first; /* columns, rows; position of the first one */
-    R *l, *c;            /* its L; its contribution */
-    R *panel;            /* L D (conjugated where Hermitian) of pivots p0 .. p1-1, rows from p0 */
-    int32_t p0, p1;
-    const char *pair; /* of its columns */
-    R *d, *dinv;
-    bool hermitian;
-} front;
-
-/* What is summed up over all fronts, by lane. */
-typedef struct tally {
-    vec positive, negative; /* counts */
-    vec stress;             /* max |L|, and |L| |D| |L|^T times what a 2x2 pivot loses */
-    vec most, least;        /* |entry| of D; |eigenvalue| of its blocks */
-    vec small;
-    mask passed;
-} tally;
 
 /* ---- assembly -------------------------------------------------------------------------------- */
 
@@ -68,15 +47,6 @@ static void assemble(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack, i
 }
 
 /* ---- pivots ---------------------------------------------------------------------------------- */
-
-/* Column k of L from its diagonal down, less k entries: row i is at i. */
-INLINE R *column(const front *f, int64_t k) {
-    return f->l + (k * (f->r - 1) - k * (k - 1) / 2) * EL;
-}
-/* Row i of the panel's first pivot; pivots are r - p0 entries apart. */
-INLINE R *of_panel(const front *f, int64_t i) {
-    return f->panel + (i - f->p0) * EL;
-}
 
 INLINE void pivot1(const front *f, int32_t k, entry a, tally *t) {
     if (MPKI_COMPLEX && f->hermitian) a = e_real(a.re);
@@ -309,8 +279,10 @@ static void update_trapezoid(const front *f, int64_t j0, int64_t j1, R *to, int6
 static void eliminate(front *f, tally *t) {
     for (f->p0 = 0; f->p0 < f->w; f->p0 = f->p1) {
         f->p1 = f->w - f->p0 > PANEL ? f->p0 + PANEL : f->w;
-        if (f->pair[f->p1 - 1] == 1) f->p1--; /* a pair stays together, in a group, too */
-        for (int32_t g0 = f->p0, g1; g0 < f->p1; g0 = g1) {
+        if (f->perm) ISA_FN(lanes_own_panel)(f, t);
+        if (!f->perm && f->pair[f->p1 - 1] == 1)
+            f->p1--; /* a pair stays together, in a group, too */
+        for (int32_t g0 = f->p0, g1; !f->perm && g0 < f->p1; g0 = g1) {
             g1 = f->p1 - g0 > TILE_COLS ? g0 + TILE_COLS : f->p1;
             if (f->pair[g1 - 1] == 1) g1--;
             eliminate_group(f, g0, g1, t);
@@ -321,7 +293,7 @@ static void eliminate(front *f, tally *t) {
 }
 
 static int64_t panel_reals(const mpki_lanes_plan *plan) {
-    return (int64_t)PANEL * plan->max_front * EL;
+    return ((int64_t)PANEL * plan->max_front + PANEL * (PANEL + 1)) * EL;
 }
 
 static void tell(const tally *t, const mpki_lanes_rules *rules, mpki_lane_outcome *lane) {
@@ -338,13 +310,22 @@ static void tell(const tally *t, const mpki_lanes_rules *rules, mpki_lane_outcom
     }
 }
 
+/* May some lane's pivots do still? What has failed stays so. */
+static bool alive(const tally *t, const mpki_lanes_rules *rules) {
+    const mask m = t->passed & (t->stress <= (R)rules->stress);
+    lane_int all = 0;
+    for (int q = 0; q < LANES; q++) all |= m[q];
+    return all != 0;
+}
+
 static void factor(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
                    const mpki_lanes_rules *rules, mpki_lanes_work *work, mpki_lane_outcome *lane) {
     const mpki_tree_view *tree = &plan->tree;
     tally t = {.least = v_all((R)INFINITY), .small = v_all((R)rules->small)};
+    R *const block = (R *)work->w + (int64_t)PANEL * plan->max_front * EL;
     t.passed = ~(mask){0};
     int32_t pairs = 0;
-    for (int32_t s = 0; s < tree->nsuper; s++) {
+    for (int32_t s = 0; s < tree->nsuper && alive(&t, rules); s++) {
         const int32_t first = tree->sptr[s], w = tree->sptr[s + 1] - first;
         front f = {.w = w,
                    .r = w + (int32_t)(tree->rptr[s + 1] - tree->rptr[s]),
@@ -355,12 +336,15 @@ static void factor(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
                    .pair = plan->pair + first,
                    .d = at(pack->d, 2 * (int64_t)first),
                    .dinv = at(pack->dinv, 2 * (int64_t)first),
-                   .hermitian = plan->hermitian};
+                   .hermitian = plan->hermitian,
+                   .perm = pack->perm ? pack->perm + (int64_t)first * LANES : NULL,
+                   .block = block};
+        for (int64_t k = 0; f.perm && k < (int64_t)w * LANES; k++) f.perm[k] = (int32_t)(k / LANES);
         assemble(plan, pack, s, &f, work->contribution);
         eliminate(&f, &t);
     }
     for (int32_t k = 0; k < tree->n; k++) pairs += plan->pair[k] == 1;
-    for (int q = 0; q < LANES; q++) lane[q].two_by_two = pairs;
+    for (int q = 0; q < LANES; q++) lane[q].two_by_two = pack->perm ? (int32_t)t.pairs[q] : pairs;
     tell(&t, rules, lane);
 }
 

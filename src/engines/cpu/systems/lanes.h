@@ -49,9 +49,13 @@ typedef struct mpki_lanes_rules {
 typedef struct mpki_lanes_pack {
     void *ax;       /* nnz entries: the values */
     void *l;        /* plan->l[nsuper] entries */
-    void *d, *dinv; /* 2 n entries each, by position: D(k,k), D(k+1,k); the same of its inverse */
+    void *d, *dinv; /* 2 n entries each, by position: D(k,k), D(k+1,k); the same of its inverse.
+                       A pair of pivots of a lane's own is where D(k+1,k) is not 0 */
     void *scale;    /* n reals: S, problem order */
     void *row_norm; /* n reals: sums of moduli of A's rows, problem order */
+    /* n of all lanes: each lane has pivots of its own. By position: which column of its front,
+     * counted from the first, is this pivot. NULL: the plan's */
+    int32_t *perm;
 } mpki_lanes_pack;
 
 /** What became of the system in a lane. */

@@ -3,6 +3,8 @@
 #include "entry.h"
 #include "slots.h"
 
+#include <string.h>
+
 /* ---- turning --------------------------------------------------------------------------------- */
 
 void ISA_FN(lanes_take)(int64_t count, const T *const *from, int64_t step, R *to) {
@@ -110,6 +112,39 @@ static void apply_d(const mpki_lanes_plan *plan, const R *dinv, R *y) {
     }
 }
 
+/* The same where pairs differ by lane: 0 beside a pivot that has none. */
+static void apply_own_d(const mpki_lanes_plan *plan, const R *dinv, R *y) {
+    const bool h = plan->hermitian;
+    entry before = e_zero(), beside = e_zero(); /* the entry before, and D^-1 beside it */
+    for (int32_t k = 0; k < plan->tree.n; k++, y += EL, dinv += 2 * EL) {
+        const entry x = e_load(y), i11 = e_load(dinv), i21 = e_load(dinv + EL);
+        entry z = e_add(e_mul(x, i11), e_mul(before, beside));
+        if (k + 1 < plan->tree.n) z = e_add(z, e_mul(e_load(y + EL), e_conj(i21, h)));
+        e_store(y, z);
+        before = x, beside = i21;
+    }
+}
+
+/* Columns of a front in the order of each lane's pivots, and back. */
+INLINE void arrange(const int32_t *perm, int64_t w, const R *y, R *z, bool back) {
+    for (int64_t k = 0; k < w; k++)
+        for (int part = 0; part < PARTS; part++)
+            for (int q = 0; q < LANES; q++) {
+                const int64_t to = k * EL + part * LANES + q,
+                              from = (int64_t)perm[k * LANES + q] * EL + part * LANES + q;
+                if (back)
+                    z[from] = y[to];
+                else
+                    z[to] = y[from];
+            }
+}
+static void arrange_front(const mpki_lanes_pack *pack, mpki_lanes_work *work, int64_t first,
+                          int64_t w, R *y, bool back) {
+    if (!pack->perm) return;
+    arrange(pack->perm + first * LANES, w, at(y, first), work->w, back);
+    memcpy(at(y, first), work->w, (size_t)w * EL * sizeof(R));
+}
+
 void ISA_FN(lanes_solve)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pack,
                          mpki_lanes_work *work, R *x) {
     const mpki_tree_view *t = &plan->tree;
@@ -125,10 +160,14 @@ void ISA_FN(lanes_solve)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pac
         const R *l = at_const(pack->l, plan->l[s]);
         const int32_t *row = t->ridx + t->rptr[s];
         int64_t k = 0;
+        arrange_front(pack, work, first, w, y, false);
         for (; k + 4 <= w; k += 4) forward(4, l, r, w, k, at(y, first), row, y);
         for (; k < w; k++) forward(1, l, r, w, k, at(y, first), row, y);
     }
-    apply_d(plan, pack->dinv, y);
+    if (pack->perm)
+        apply_own_d(plan, pack->dinv, y);
+    else
+        apply_d(plan, pack->dinv, y);
     for (int32_t s = t->nsuper - 1; s >= 0; s--) {
         const int64_t first = t->sptr[s], w = t->sptr[s + 1] - first;
         const int64_t r = w + t->rptr[s + 1] - t->rptr[s];
@@ -138,6 +177,7 @@ void ISA_FN(lanes_solve)(const mpki_lanes_plan *plan, const mpki_lanes_pack *pac
         for (; k > w / 4 * 4; k--)
             backward(1, plan->hermitian, l, r, w, k - 1, at(y, first), row, y);
         for (; k > 0; k -= 4) backward(4, plan->hermitian, l, r, w, k - 4, at(y, first), row, y);
+        arrange_front(pack, work, first, w, y, true);
     }
     for (int32_t k = 0; k < t->n; k++) {
         const int64_t i = t->perm[k];

@@ -376,6 +376,41 @@ static void test_no_template(void **unused) {
     cases_free(&c);
 }
 
+/* Values that want other pivots than the analysed ones: a template of one of them serves all. */
+static void test_learn(void **unused) {
+    (void)unused;
+    cases c = device_cases(SADDLE_POINT, N, MPK_D, MPK_SYMMETRIC, COUNT, 1, 0.01);
+    const mpk_batch_array ax = values_of(&c);
+    mpk_systems *s = systems_of(&c, COUNT, 1, 0);
+    mpk_systems_info info;
+    told single, by_template;
+    assert_false(mpk_failed(both(&c, s, false, &single)));
+    for (int64_t k = 0; k < COUNT * c.nnz; k++)
+        ((double *)c.ax)[k] *= pow(10, sin(77.7 * (double)(k % c.nnz)));
+    assert_false(mpk_failed(both(&c, s, false, &single)));
+    mpk_systems_info_get(s, &info);
+    assert_int_equal(info.by_single, COUNT);
+    if (!device_is_real()) { /* there is no room: nothing is changed */
+        setenv("METAPACK_CUDA_HOST_FULL", "1", 1);
+        assert_int_equal(mpk_systems_learn(c.ctx, s, 3), MPK_ERR_MEMORY);
+        unsetenv("METAPACK_CUDA_HOST_FULL");
+        assert_false(mpk_failed(both(&c, s, true, &single)));
+    }
+    assert_int_equal(mpk_systems_learn(c.ctx, s, 3), MPK_OK);
+    mpk_systems_info_get(s, &info);
+    assert_int_equal(info.by_single, COUNT); /* their factors stay */
+    assert_false(mpk_failed(both(&c, s, true, &by_template)));
+    mpk_systems_info_get(s, &info);
+    assert_int_equal(by_template.tier[3], MPK_TIER_TEMPLATE);
+    assert_memory_equal(single.inertia, by_template.inertia, sizeof single.inertia);
+    for (int k = 0; k < COUNT; k++) assert_true(by_template.omega[k] <= 1e-14);
+    assert_int_equal(mpk_systems_resize(c.ctx, s, 2 * COUNT), MPK_OK);
+    assert_int_equal(mpk_systems_resize(c.ctx, s, COUNT), MPK_OK);
+    assert_false(mpk_failed(mpk_systems_refactorize(c.ctx, s, &ax, NULL, NULL)));
+    mpk_systems_destroy(&s);
+    cases_free(&c);
+}
+
 /* Every allocation of the device's memory fails once, and a launch: the call says so, nothing is
  * lost, and the same call succeeds. */
 static void test_memory(void **unused) {
@@ -415,6 +450,7 @@ int main(void) {
                                        cmocka_unit_test(test_get),
                                        cmocka_unit_test(test_masks),
                                        cmocka_unit_test(test_no_template),
+                                       cmocka_unit_test(test_learn),
                                        cmocka_unit_test(test_memory)};
     if (device_lacks(DEVICE_ANY)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
