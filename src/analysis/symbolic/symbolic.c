@@ -132,10 +132,11 @@ mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_
         goto done;
     }
     if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
-    /* small fronts cost little beside their columns, which follow each other where children are
-     * merged */
-    const bool by_paths = relax->children > 0 && !dissected(an->info.ordering);
-    if (by_paths && mpki_nodes_uncut(&nodes)) relax = &mpki_relax_default;
+    /* a front of a warp costs next to nothing beside its columns, which follow each other where
+     * children are merged: paths alone decide */
+    const bool uncut = relax->children > 0 && mpki_nodes_uncut(&nodes);
+    const bool by_paths = uncut || (relax->children > 0 && !dissected(an->info.ordering));
+    if (uncut) relax = &mpki_relax_none;
     if (mpk_failed(status = mpki_nodes_merge(ctx, relax, &nodes))) goto done;
     if (by_paths && mpk_failed(status = mpki_nodes_shorten(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;
