@@ -122,13 +122,14 @@ bool mpki_nodes_uncut(const mpki_nodes *nodes) {
     return true;
 }
 
-mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes) {
+mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longest_s) {
     const int64_t count = nodes->count;
     double *times = MPKI_ZNEW(ctx, STAGE, 3 * count + 1, double);
     int32_t *kids = MPKI_ZNEW(ctx, STAGE, count + 1, int32_t);
     mpki_heap_entry *entry = MPKI_NEW(ctx, STAGE, count + 1, mpki_heap_entry);
     const bool uncut = mpki_nodes_uncut(nodes);
     shortening z = {.nodes = nodes};
+    *longest_s = 0;
     if (times && kids && entry) {
         z.path = times, z.below = times + count, z.above = times + 2 * count;
         z.kids = kids, z.late.entry = entry;
@@ -145,6 +146,8 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes) {
         }
         for (int32_t s = 0; s < count; s++)
             if (nodes->alive[s]) shorten_node(&z, s);
+        for (int32_t s = 0; s < count; s++)
+            if (nodes->alive[s]) *longest_s = fmax(*longest_s, z.path[s]);
     }
     mpki_release(ctx, times);
     mpki_release(ctx, kids);

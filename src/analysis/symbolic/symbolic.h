@@ -56,7 +56,9 @@ extern const mpki_relax mpki_relax_default;
  * children are left out: those are at work side by side, and would follow each other in one front
  * (boyd1, pilot87). */
 extern const mpki_relax mpki_relax_device;
-extern const mpki_relax mpki_relax_none; /* merges nothing, for tests */
+/* Before an amalgamation by paths: what adds next to nothing, so that a parent of very many children
+ * has fewer of them; and nothing at all. */
+extern const mpki_relax mpki_relax_few, mpki_relax_none;
 
 /** Supernodes before they are numbered for good: node d owns columns head[d], next[head[d]], ...
  * (in the postorder of mpki_elimination) and m[d] rows below them. Children have smaller numbers
@@ -78,9 +80,9 @@ mpk_status mpki_nodes_build(mpk_context *ctx, int32_t n, const int32_t *parent, 
                             const char *join, mpki_nodes *nodes);
 /** Relaxed amalgamation (Duff & Reid 1983; Ashcraft & Grimes 1989). */
 mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_nodes *nodes);
-/** Amalgamation by the longest path, for a device, after that by rules. Returns MPK_OK |
- *  MPK_ERR_MEMORY. */
-mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes);
+/** Amalgamation by the longest path, for a device, after that by rules. longest_s [out] its
+ *  seconds. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longest_s);
 /** Does each front fit into a block's shared memory as a whole? */
 bool mpki_nodes_uncut(const mpki_nodes *nodes);
 /** Child c, which is in no list any more, goes into s: its columns before those of s, its children

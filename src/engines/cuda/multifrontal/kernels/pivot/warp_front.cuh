@@ -87,8 +87,7 @@ __device__ inline bool warp_children(const mpki_cuda_tree &t, const mpki_cuda_no
     if (!__all_sync(0xffffffffu, good)) return false;
     for (int k = 0; k < count; ++k) {
         const int rows = __shfl_sync(0xffffffffu, at, k), ld = leading(rows);
-        const T *const C =
-            (const T *)t.contribution + __shfl_sync(0xffffffffu, my_contribution, k);
+        const T *const C = (const T *)t.contribution + __shfl_sync(0xffffffffu, my_contribution, k);
         const int32_t *const rel = t.rel + __shfl_sync(0xffffffffu, my_rel, k);
         const int row = lane < rows ? rel[lane] : 0;
         for (int j0 = 0; j0 < rows; j0 += AT_ONCE) {
@@ -251,8 +250,7 @@ __device__ inline bool warp_search(T (&x)[W], const warp_smem<T> &m, int n, int 
             const bool active = live || below;
             U[lane] = active ? cj<H>(u) : make<T>(0);
             m.S[lane + WARP_LD * p] = l1;
-            if (lane == p)
-                mine.d = dk, mine.dinv = di, mine.off = mine.off_inverse = make<T>(0);
+            if (lane == p) mine.d = dk, mine.dinv = di, mine.off = mine.off_inverse = make<T>(0);
             bad = bad || (below && key(l1) > large);
             __syncwarp();
             most = warp_row<false>(x, w, U, V, l1, l1);
