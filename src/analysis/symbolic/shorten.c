@@ -17,8 +17,6 @@ static const double FRONT_S = 16e-6, COLUMN_S = 0.8e-6, ENTRY_S = 1e-10, FLOP_S 
 static const double PIECE_S = 40e-6, PIECE_COLUMN_S = 0.5e-6, PIECE_ROW_S = 2e-8;
 static const double CHILD_S = 0.4e-6;
 static const double WHOLE_ROWS = 225, PIECE_COLUMNS = 32;
-/* Of a front that one warp has in registers (kernels/pivot/warp_front.cuh of the engine). */
-static const double WARP_S = 4e-6, WARP_COLUMN_S = 0.15e-6, WARP_ROWS = 32;
 
 /* Explicit zeros and columns that a merger may make: on paths that count, and elsewhere. Those
  * count that take more than a share of the longest one's time: of trees without and with fronts
@@ -38,7 +36,8 @@ typedef struct shortening {
 
 static double front_s(double w, double m, double kids) {
     const double n = w + m;
-    if (n <= WARP_ROWS) return WARP_S + WARP_COLUMN_S * w + CHILD_S * kids;
+    if (n <= MPKI_DEVICE_WARP_ROWS)
+        return MPKI_DEVICE_WARP_S + MPKI_DEVICE_WARP_COLUMN_S * w + CHILD_S * kids;
     if (n <= WHOLE_ROWS)
         return FRONT_S + COLUMN_S * w + n * n * (FLOP_S * w + ENTRY_S) + CHILD_S * kids;
     return ceil(w / PIECE_COLUMNS) * (PIECE_S + PIECE_ROW_S * n) + PIECE_COLUMN_S * w +

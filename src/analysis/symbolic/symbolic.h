@@ -29,9 +29,15 @@ mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int3
 #define MPKI_DEVICE_FRONT_S 8e-6
 #define MPKI_DEVICE_COLUMN_S 1e-6
 #define MPKI_DEVICE_MULTIPROCESSORS 132
+/** And of a front that one warp has in registers (kernels/pivot/warp_front.cuh of the engine): it, a
+ *  column of it, and its rows, at most. */
+#define MPKI_DEVICE_WARP_S 4e-6
+#define MPKI_DEVICE_WARP_COLUMN_S 0.15e-6
+#define MPKI_DEVICE_WARP_ROWS 32
 
 /** A guess of the seconds of a factorization on a device: the longest path of fronts, after
- *  amalgamation by mpki_relax_default, for which the guess was measured, or all work over the
+ *  amalgamation by mpki_relax_default, for which the guess was measured, or, where all fronts fit
+ *  into a block, by paths; or all work over the
  *  multiprocessors, whichever is longer.
  *  late   [in]  vertices of the graph: columns of each whose pivots are expected to fail, so that
  *               fronts above have them, too (mpki_weak_pivots()); NULL: none
