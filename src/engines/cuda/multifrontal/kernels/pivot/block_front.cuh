@@ -9,7 +9,8 @@
 
 namespace mpki {
 
-enum { BLOCK_ROWS = 64, BLOCK_COLUMNS = 8 /* of a warp at once */ };
+static const int BLOCK_ROWS = MPKI_BLOCK_FRONT_ROWS;
+enum { BLOCK_COLUMNS = 8 /* of a warp at once */ };
 
 /** A front with both triangles in shared memory; until it is assembled, the lower one. */
 template <class T> struct square_front {
