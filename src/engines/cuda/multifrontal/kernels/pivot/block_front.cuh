@@ -57,8 +57,7 @@ __device__ inline bool block_columns(const square_front<T> &f, const panel<T> &o
         const T *const pivot = f.column(r);
         const T d = diagonal<H>(pivot[r]), dinv = quick_inverse(d);
         const unsigned was = size[r], is = key(d);
-        const unsigned least =
-            was > limits.pivot + limits.FALL ? was - limits.FALL : limits.pivot;
+        const unsigned least = was > limits.pivot + limits.FALL ? was - limits.FALL : limits.pivot;
         T l[2];
         bool bad = is <= least || is >= limits.pivot_end;
 #pragma unroll
@@ -134,15 +133,14 @@ MPKI_APART __device__ bool block_front(const mpki_cuda_tree &t, int s, int first
     for (int k = tid; k < w; k += nt) {
         int rank = 0;
 #pragma unroll 8
-        for (int j = 0; j < w; ++j)
-            rank += size[j] > size[k] || (size[j] == size[k] && j < k);
+        for (int j = 0; j < w; ++j) rank += size[j] > size[k] || (size[j] == size[k] && j < k);
         order[rank] = k, place[k] = rank;
     }
     __syncthreads();
     MPKI_STAMP(LOAD);
     const panel<T> out(t.arena + node.panel, w, leading(n));
-    const bool good = block_columns<H>(f, out, pivot_rules<typename scalar_of<T>::real>(t), order,
-                                       size);
+    const bool good =
+        block_columns<H>(f, out, pivot_rules<typename scalar_of<T>::real>(t), order, size);
     MPKI_STAMP(TILE);
     if (!good) return false;
     T *const C = (T *)t.contribution + node.contribution;
