@@ -228,7 +228,7 @@ static void test_memory_limit(void **state) {
  * into it; of two, either would make the other wait for its columns. */
 static void test_shorten(void **unused) {
     (void)unused;
-    enum { OWN = 40, ROOT = 40, BELOW = 8 };
+    enum { OWN = 60, ROOT = 66, BELOW = 40 };
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     for (int32_t children = 1; children <= 2; children++) {

@@ -127,8 +127,9 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longe
     mpki_heap_entry *entry = MPKI_NEW(ctx, STAGE, count + 1, mpki_heap_entry);
     const bool uncut = mpki_nodes_uncut(nodes);
     shortening z = {.nodes = nodes};
+    const mpk_status status = times && kids && entry ? MPK_OK : mpki_failed(ctx);
     *longest_s = 0;
-    if (times && kids && entry) {
+    if (!mpk_failed(status)) {
         z.path = times, z.below = times + count, z.above = times + 2 * count;
         z.kids = kids, z.late.entry = entry;
         double longest = 0; /* path, before anything is merged */
@@ -150,5 +151,5 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longe
     mpki_release(ctx, times);
     mpki_release(ctx, kids);
     mpki_release(ctx, entry);
-    return mpki_failed(ctx);
+    return status;
 }
