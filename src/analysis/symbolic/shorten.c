@@ -36,7 +36,8 @@ typedef struct shortening {
 
 static double front_s(double w, double m, double kids) {
     const double n = w + m;
-    if (n <= MPKI_DEVICE_BLOCK_ROWS) return mpki_device_few_rows_s(w, n) + CHILD_S * kids;
+    if (n <= MPKI_DEVICE_WARP_ROWS)
+        return MPKI_DEVICE_WARP_S + MPKI_DEVICE_WARP_COLUMN_S * w + CHILD_S * kids;
     if (n <= WHOLE_ROWS)
         return FRONT_S + COLUMN_S * w + n * n * (FLOP_S * w + ENTRY_S) + CHILD_S * kids;
     return ceil(w / PIECE_COLUMNS) * (PIECE_S + PIECE_ROW_S * n) + PIECE_COLUMN_S * w +

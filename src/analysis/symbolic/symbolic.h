@@ -29,22 +29,11 @@ mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int3
 #define MPKI_DEVICE_FRONT_S 8e-6
 #define MPKI_DEVICE_COLUMN_S 1e-6
 #define MPKI_DEVICE_MULTIPROCESSORS 132
-/** And of small fronts whose columns take less: those that one warp has in registers and those that a
- *  block has in both triangles (kernels/pivot/warp_front.cuh, block_front.cuh of the engine), of so
- *  many rows at most; a column of the latter with all rows. */
-#define MPKI_DEVICE_WARP_S 4e-6
-#define MPKI_DEVICE_WARP_COLUMN_S 0.15e-6
-#define MPKI_DEVICE_BLOCK_S 7e-6
-#define MPKI_DEVICE_BLOCK_COLUMN_S 0.35e-6
-#define MPKI_DEVICE_BLOCK_ROWS 64
+/** And of a front that one warp has in registers (kernels/pivot/warp_front.cuh of the engine): it, a
+ *  column of it, and its rows, at most. */
+#define MPKI_DEVICE_WARP_S 6e-6
+#define MPKI_DEVICE_WARP_COLUMN_S 0.5e-6
 #define MPKI_DEVICE_WARP_ROWS 32
-
-/** Seconds of a front of one of these kinds on a path, with w columns and n rows in all; 0: it is none. */
-static inline double mpki_device_few_rows_s(double w, double n) {
-    return n <= MPKI_DEVICE_WARP_ROWS    ? MPKI_DEVICE_WARP_S + MPKI_DEVICE_WARP_COLUMN_S * w
-           : n <= MPKI_DEVICE_BLOCK_ROWS ? MPKI_DEVICE_BLOCK_S + MPKI_DEVICE_BLOCK_COLUMN_S * w
-                                         : 0;
-}
 
 /** A guess of the seconds of a factorization on a device: the longest path of fronts, after
  *  amalgamation by mpki_relax_default, for which the guess was measured, or, where all fronts fit

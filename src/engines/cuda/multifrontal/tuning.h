@@ -35,9 +35,6 @@ enum {
     /** rows of a front that one warp does by itself, in registers (kernels/pivot/warp_front.cuh); the
      *  lanes of a warp, at most */
     MPKI_WARP_FRONT_ROWS = 32,
-    /** rows of a front that a block does in both triangles, at most (kernels/pivot/block_front.cuh) |
-     *  64: what a block of 54 KB holds beside the lists of its children */
-    MPKI_BLOCK_FRONT_ROWS = 64,
     /** rows below the column of a leaf, at most | no table: the lanes of a warp share 20 KB */
     MPKI_FRONT_LEAF_ROWS = 12,
     /** entries of contributions for each multiprocessor, from which on a step assembles its large
@@ -51,8 +48,7 @@ enum {
 /** ns that a front takes in a task: `own` of its nrows columns are eliminated; panel: other blocks
  *  make its contribution in parts | fitted roughly to an H100 and an H200, no table */
 static inline double mpki_task_front_ns(bool panel, double own, double nrows, double children) {
-    if (nrows <= MPKI_WARP_FRONT_ROWS) return 3000 + 150 * own + 400 * children;
-    if (nrows <= MPKI_BLOCK_FRONT_ROWS) return 6000 + 350 * own + 400 * children;
+    if (nrows <= MPKI_WARP_FRONT_ROWS) return 4000 + 500 * own + 400 * children;
     if (panel) return 12000 + 700 * own + 20 * nrows + 500 * children;
     return 2500 + 300 * own + 0.01 * own * nrows * nrows + 0.1 * nrows * nrows;
 }

@@ -202,8 +202,7 @@ static void test_fans(void **unused) {
     }
 }
 
-/* Orders at the borders of fronts that a warp has, that a block has in both triangles, and of halves of
- * registers. */
+/* Orders at the borders of fronts that a warp has, and of halves of its registers. */
 static void test_few_rows(void **unused) {
     (void)unused;
     static const int n[] = {3, 15, 16, 17, 31, 32, 33, 63, 64, 65};

@@ -5,8 +5,8 @@
  *  64 x 64, a part each, by blocks of their own. A part adds up the children's contributions while
  *  the columns are at work, then takes L D L^H away. And the kernel that goes over all tasks. */
 #include "engines/cuda/module/launch.cuh"
-#include "../pivot/block_front.cuh"
 #include "../pivot/small_front.cuh"
+#include "../pivot/warp_front.cuh"
 
 namespace mpki {
 
@@ -294,9 +294,6 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
                     }
                     __syncthreads();
                     if (did[s & 1]) continue;
-                } else if (goes && is_block_front<T>(t.node[s]) &&
-                           block_front<H, T>(t, s, me.first)) {
-                    continue;
                 }
             }
             goes = goes && task_front<H, PARTS, T>(t, smem, smem_bytes, s, me.first,
