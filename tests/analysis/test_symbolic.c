@@ -217,11 +217,12 @@ static void test_memory_limit(void **state) {
  * into it; of two, either would make the other wait for its columns. */
 static void test_shorten(void **unused) {
     (void)unused;
-    enum { OWN = 40, ROOT = 10, BELOW = 8 };
+    enum { OWN = 60, ROOT = 66, BELOW = 40 };
     mpk_context *ctx = NULL;
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     for (int32_t children = 1; children <= 2; children++) {
         int32_t parent[2 * OWN + ROOT], count[2 * OWN + ROOT], alive = 0, columns = 0;
+        double longest;
         const int32_t root = children * OWN, n = root + ROOT;
         mpki_nodes nodes;
         for (int32_t k = 0; k < n; k++) {
@@ -232,7 +233,8 @@ static void test_shorten(void **unused) {
         assert_int_equal(mpki_nodes_build(ctx, n, parent, count, NULL, &nodes), MPK_OK);
         assert_int_equal(nodes.count, children + 1);
         assert_true(mpki_nodes_uncut(&nodes));
-        assert_int_equal(mpki_nodes_shorten(ctx, &nodes), MPK_OK);
+        assert_int_equal(mpki_nodes_shorten(ctx, &nodes, &longest), MPK_OK);
+        assert_true(longest > 0);
         for (int32_t s = 0; s < nodes.count; s++) alive += nodes.alive[s];
         assert_int_equal(alive, children == 1 ? 1 : 3);
         const int32_t top = nodes.count - 1;
@@ -242,6 +244,34 @@ static void test_shorten(void **unused) {
         assert_true(nodes.zeros[top] == (children == 1 ? OWN * (ROOT - BELOW) : 0));
         mpki_nodes_free(ctx, &nodes);
     }
+    mpk_context_destroy(&ctx);
+}
+
+/* A chain of fronts of few rows: they are merged as far as one warp has them, for columns cost little there
+ * and fronts of more rows much. */
+static void test_shorten_for_warps(void **unused) {
+    (void)unused;
+    enum { OWN = 6, PIECES = 40, BELOW = 4, N = OWN * PIECES, WARP_ROWS = 32 };
+    mpk_context *ctx = NULL;
+    mpki_nodes nodes;
+    int32_t parent[N], count[N], alive = 0, widest = 0;
+    double longest;
+    for (int32_t k = 0; k < N; k++) {
+        const int32_t left = OWN - k % OWN + BELOW;
+        parent[k] = k + 1 < N ? k + 1 : -1;
+        count[k] = left < N - k ? left : N - k;
+    }
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpki_nodes_build(ctx, N, parent, count, NULL, &nodes), MPK_OK);
+    assert_int_equal(mpki_nodes_shorten(ctx, &nodes, &longest), MPK_OK);
+    for (int32_t s = 0; s < nodes.count; s++) {
+        if (!nodes.alive[s]) continue;
+        alive++;
+        assert_true(nodes.width[s] + nodes.rows[s] <= WARP_ROWS);
+        widest = nodes.width[s] > widest ? nodes.width[s] : widest;
+    }
+    assert_true(alive < PIECES / 3 && widest > 3 * OWN);
+    mpki_nodes_free(ctx, &nodes);
     mpk_context_destroy(&ctx);
 }
 
@@ -279,6 +309,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_pairs_stay_together, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
         cmocka_unit_test(test_shorten),
+        cmocka_unit_test(test_shorten_for_warps),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

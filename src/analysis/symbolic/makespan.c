@@ -19,6 +19,8 @@ static const double AGAIN = 0.7, OUTSIDE = 10;
  * (engines/cuda/multifrontal/plan/plan.c: with_late()); a front that outgrows that leaves shared
  * memory. Fitted to the tables of bench/journal/2026-11-26-gpu-direct.md. */
 static double front_path_s(double w, double rows, double late) {
+    if (w + late + rows <= MPKI_DEVICE_BLOCK_ROWS)
+        return mpki_device_few_rows_s(w + late, w + late + rows);
     const double outside = fmax(0, late - (2 + w / 8));
     return MPKI_DEVICE_FRONT_S + MPKI_DEVICE_COLUMN_S * (w + late + OUTSIDE * outside) +
            4e-9 * (w + rows);
@@ -65,7 +67,10 @@ mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const m
     if (!mpk_failed(status))
         status = mpki_nodes_build(ctx, m->columns.n, m->columns.parent, m->columns.count, NULL,
                                   &m->nodes);
-    if (!mpk_failed(status)) status = mpki_nodes_merge(ctx, &mpki_relax_default, &m->nodes);
+    if (!mpk_failed(status))
+        status = mpki_nodes_uncut(&m->nodes)
+                     ? mpki_nodes_shorten(ctx, &m->nodes, time_s)
+                     : mpki_nodes_merge(ctx, &mpki_relax_default, &m->nodes);
     if (mpk_failed(status)) goto done;
     m->path = MPKI_ZNEW(ctx, STAGE, 2 * ((int64_t)m->nodes.count + 1), double);
     if (m->path)

@@ -36,6 +36,8 @@ typedef struct shortening {
 
 static double front_s(double w, double m, double kids) {
     const double n = w + m;
+    if (n <= MPKI_DEVICE_WARP_ROWS)
+        return MPKI_DEVICE_WARP_S + MPKI_DEVICE_WARP_COLUMN_S * w + CHILD_S * kids;
     if (n <= WHOLE_ROWS)
         return FRONT_S + COLUMN_S * w + n * n * (FLOP_S * w + ENTRY_S) + CHILD_S * kids;
     return ceil(w / PIECE_COLUMNS) * (PIECE_S + PIECE_ROW_S * n) + PIECE_COLUMN_S * w +
@@ -119,14 +121,16 @@ bool mpki_nodes_uncut(const mpki_nodes *nodes) {
     return true;
 }
 
-mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes) {
+mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longest_s) {
     const int64_t count = nodes->count;
     double *times = MPKI_ZNEW(ctx, STAGE, 3 * count + 1, double);
     int32_t *kids = MPKI_ZNEW(ctx, STAGE, count + 1, int32_t);
     mpki_heap_entry *entry = MPKI_NEW(ctx, STAGE, count + 1, mpki_heap_entry);
     const bool uncut = mpki_nodes_uncut(nodes);
     shortening z = {.nodes = nodes};
-    if (times && kids && entry) {
+    const mpk_status status = times && kids && entry ? MPK_OK : mpki_failed(ctx);
+    *longest_s = 0;
+    if (!mpk_failed(status)) {
         z.path = times, z.below = times + count, z.above = times + 2 * count;
         z.kids = kids, z.late.entry = entry;
         double longest = 0; /* path, before anything is merged */
@@ -142,9 +146,11 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes) {
         }
         for (int32_t s = 0; s < count; s++)
             if (nodes->alive[s]) shorten_node(&z, s);
+        for (int32_t s = 0; s < count; s++)
+            if (nodes->alive[s]) *longest_s = fmax(*longest_s, z.path[s]);
     }
     mpki_release(ctx, times);
     mpki_release(ctx, kids);
     mpki_release(ctx, entry);
-    return mpki_failed(ctx);
+    return status;
 }

@@ -22,6 +22,7 @@ const mpki_relax mpki_relax_device = {.equal = true,
                                       .some_width = 64,
                                       .width = {16, 64, INT32_MAX},
                                       .share = {0.50, 0.25, 0.06}};
+const mpki_relax mpki_relax_few = {.equal = true, .few = 30, .few_width = 32};
 const mpki_relax mpki_relax_none = {0};
 
 void mpki_nodes_free(mpk_context *ctx, mpki_nodes *nodes) {

@@ -3,6 +3,8 @@
 #include "structure.h"
 #include "symbolic.h"
 
+#include <math.h>
+
 static const char STAGE[] = "symbolic";
 
 /* join[k] = 1 where the columns at k and at its parent are mates. */
@@ -101,6 +103,27 @@ static bool dissected(mpk_ordering ordering) {
            ordering == MPK_ORDERING_SCOTCH;
 }
 
+/* Amalgamation for a device of a tree whose fronts all fit into a block. A front of a warp costs next to
+ * nothing beside its columns, which follow each other where children are merged: paths alone decide, or
+ * paths after the mergers that cost least, whichever takes less time. nodes [inout] as
+ * mpki_nodes_build() made them of the other arguments */
+static mpk_status merge_by_paths(mpk_context *ctx, int32_t n, const int32_t *parent, int32_t *count,
+                                 const char *join, mpki_nodes *nodes) {
+    mpki_nodes other = {0};
+    double mine, others = INFINITY;
+    mpk_status status = mpki_nodes_shorten(ctx, nodes, &mine);
+    if (!mpk_failed(status)) status = mpki_nodes_build(ctx, n, parent, count, join, &other);
+    if (!mpk_failed(status)) status = mpki_nodes_merge(ctx, &mpki_relax_few, &other);
+    if (!mpk_failed(status)) status = mpki_nodes_shorten(ctx, &other, &others);
+    if (!mpk_failed(status) && others < mine) {
+        const mpki_nodes swap = *nodes;
+        *nodes = other;
+        other = swap;
+    }
+    mpki_nodes_free(ctx, &other);
+    return status;
+}
+
 /* perm and iperm by the tree of an order: one that was found before, or *made. *used [out] which. */
 static mpk_status find_tree(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                             const mpki_etree *known, mpki_etree *made, const mpki_etree **used) {
@@ -149,12 +172,15 @@ static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *
         goto done;
     }
     if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
-    /* small fronts cost little beside their columns, which follow each other where children are
-     * merged */
-    const bool by_paths = relax->children > 0 && !dissected(an->info.ordering);
-    if (by_paths && mpki_nodes_uncut(&nodes)) relax = &mpki_relax_default;
-    if (mpk_failed(status = mpki_nodes_merge(ctx, relax, &nodes))) goto done;
-    if (by_paths && mpk_failed(status = mpki_nodes_shorten(ctx, &nodes))) goto done;
+    if (relax->children > 0 && mpki_nodes_uncut(&nodes)) {
+        status = merge_by_paths(ctx, n, parent, count, join, &nodes);
+    } else {
+        double longest;
+        status = mpki_nodes_merge(ctx, relax, &nodes);
+        if (!mpk_failed(status) && relax->children > 0 && !dissected(an->info.ordering))
+            status = mpki_nodes_shorten(ctx, &nodes, &longest);
+    }
+    if (mpk_failed(status)) goto done;
     if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
     if (an->options.low_rank_tolerance > 0 && !outer &&

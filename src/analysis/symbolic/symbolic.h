@@ -42,9 +42,15 @@ mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int3
 #define MPKI_DEVICE_FRONT_S 8e-6
 #define MPKI_DEVICE_COLUMN_S 1e-6
 #define MPKI_DEVICE_MULTIPROCESSORS 132
+/** And of a front that one warp has in registers (kernels/pivot/warp_front.cuh of the engine): it, a
+ *  column of it, and its rows, at most. */
+#define MPKI_DEVICE_WARP_S 6e-6
+#define MPKI_DEVICE_WARP_COLUMN_S 0.5e-6
+#define MPKI_DEVICE_WARP_ROWS 32
 
 /** A guess of the seconds of a factorization on a device: the longest path of fronts, after
- *  amalgamation by mpki_relax_default, for which the guess was measured, or all work over the
+ *  amalgamation by mpki_relax_default, for which the guess was measured, or, where all fronts fit
+ *  into a block, by paths; or all work over the
  *  multiprocessors, whichever is longer.
  *  late   [in]  vertices of the graph: columns of each whose pivots are expected to fail, so that
  *               fronts above have them, too (mpki_weak_pivots()); NULL: none
@@ -72,7 +78,9 @@ extern const mpki_relax mpki_relax_default;
  * children are left out: those are at work side by side, and would follow each other in one front
  * (boyd1, pilot87). */
 extern const mpki_relax mpki_relax_device;
-extern const mpki_relax mpki_relax_none; /* merges nothing, for tests */
+/* Before an amalgamation by paths: what adds next to nothing, so that a parent of very many children
+ * has fewer of them; and nothing at all. */
+extern const mpki_relax mpki_relax_few, mpki_relax_none;
 
 /** Supernodes before they are numbered for good: node d owns columns head[d], next[head[d]], ...
  * (in the postorder of mpki_elimination) and m[d] rows below them. Children have smaller numbers
@@ -94,9 +102,9 @@ mpk_status mpki_nodes_build(mpk_context *ctx, int32_t n, const int32_t *parent, 
                             const char *join, mpki_nodes *nodes);
 /** Relaxed amalgamation (Duff & Reid 1983; Ashcraft & Grimes 1989). */
 mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_nodes *nodes);
-/** Amalgamation by the longest path, for a device, after that by rules. Returns MPK_OK |
- *  MPK_ERR_MEMORY. */
-mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes);
+/** Amalgamation by the longest path, for a device, after that by rules. longest_s [out] its
+ *  seconds. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longest_s);
 /** Does each front fit into a block's shared memory as a whole? */
 bool mpki_nodes_uncut(const mpki_nodes *nodes);
 /** Child c, which is in no list any more, goes into s: its columns before those of s, its children

@@ -12,8 +12,10 @@
 /* ---- tasks: small fronts, each by one thread block (plan/) ---- */
 
 enum {
-    /** ns: a subtree that takes this long is one task | no table */
+    /** ns: a subtree that takes this long is one task, at most; and at least, where all tasks are
+     *  fewer than blocks | no table */
     MPKI_TASK_NS = 20000,
+    MPKI_TASK_LEAST_NS = 6000,
     /** ns: a subtree is one task, too, if its branches but the longest take this | no table */
     MPKI_TASK_BRANCH_NS = 3000,
     /** ns of a part of a contribution, and what each child adds | no table */
@@ -30,6 +32,9 @@ enum {
     /** columns of a front of very many children that is cut, at most | notes, "A front of a chain":
      *  roots of maros_r7, uccase9 and pilot87 in one piece, Stokes 300 */
     MPKI_CUDA_CUT_MOST = 600,
+    /** rows of a front that one warp does by itself, in registers (kernels/pivot/warp_front.cuh); the
+     *  lanes of a warp, at most */
+    MPKI_WARP_FRONT_ROWS = 32,
     /** rows below the column of a leaf, at most | no table: the lanes of a warp share 20 KB */
     MPKI_FRONT_LEAF_ROWS = 12,
     /** entries of contributions for each multiprocessor, from which on a step assembles its large
@@ -43,6 +48,7 @@ enum {
 /** ns that a front takes in a task: `own` of its nrows columns are eliminated; panel: other blocks
  *  make its contribution in parts | fitted roughly to an H100 and an H200, no table */
 static inline double mpki_task_front_ns(bool panel, double own, double nrows, double children) {
+    if (nrows <= MPKI_WARP_FRONT_ROWS) return 4000 + 500 * own + 400 * children;
     if (panel) return 12000 + 700 * own + 20 * nrows + 500 * children;
     return 2500 + 300 * own + 0.01 * own * nrows * nrows + 0.1 * nrows * nrows;
 }

@@ -202,6 +202,54 @@ static void test_fans(void **unused) {
     }
 }
 
+/* Orders at the borders of fronts that a warp has, and of halves of its registers. */
+static void test_few_rows(void **unused) {
+    (void)unused;
+    static const int n[] = {3, 15, 16, 17, 31, 32, 33, 63, 64, 65};
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    for (int k = 0; k < FAMILY_COUNT; k++)
+        for (int s = 0; s < 2; s++)
+            for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
+                const family f = {(enum support_family)k, n[i], s ? MPK_D : MPK_C, MPK_SYMMETRIC};
+                char text[80];
+                o.accuracy = single_precision(f.scalar) ? 1e-6 : 1e-14;
+                snprintf(text, sizeof text, "family %d, n = %d, scalar %d", k, f.n, (int)f.scalar);
+                compare(text, of_family, &f, &o, 1);
+            }
+}
+
+/* A warp's front takes its pivots in the order of the diagonal's sizes before any is eliminated, which
+ * the others do not: 4, then 3 - 3^2 / 4, which is less than what is left of the 2. */
+static void test_order_of_a_warp(void **unused) {
+    (void)unused;
+    static const int64_t ap[] = {0, 3, 5, 6};
+    static const int32_t ai[] = {0, 1, 2, 1, 2, 2};
+    static const double ax[] = {4, 3, 1, 3, 1, 2};
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_options o;
+    double d[6];
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.scaling = MPK_OFF, o.matching = MPK_OFF;
+    o.ordering = MPK_ORDERING_NATURAL;
+    assert_int_equal(
+        mpk_problem_from_csc(ctx, 3, MPK_D, MPK_SYMMETRIC, MPK_LOWER, ap, ai, ax, &problem),
+        MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, d, sizeof d), MPK_OK);
+    assert_true(d[0] == 4 && d[1] == 0 && d[2] == 0.75 && d[3] == 0);
+    assert_true(fabs(d[4] - 5.0 / 3) < 1e-14);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 static mpk_problem *make_crafted(mpk_context *ctx, const void *arg) {
     return dense_problem(ctx, &((const crafted *)arg)->m, 0);
 }
@@ -242,11 +290,12 @@ static void test_certificates(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_option),        cmocka_unit_test(test_generated),
-        cmocka_unit_test(test_many_children), cmocka_unit_test(test_families),
-        cmocka_unit_test(test_files),         cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_tiles),         cmocka_unit_test(test_fans),
-        cmocka_unit_test(test_certificates)};
+        cmocka_unit_test(test_option),         cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_many_children),  cmocka_unit_test(test_families),
+        cmocka_unit_test(test_files),          cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_tiles),          cmocka_unit_test(test_fans),
+        cmocka_unit_test(test_certificates),   cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_order_of_a_warp)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -267,9 +267,8 @@ static mpk_status report_to_host(mpki_cuda *cuda, const mpki_cuda_tree *t, int32
     auto kernel = report_kernel<T>;
     const int most = MPKI_REPORT_BLOCKS * mpki_multiprocessors(cuda);
     const int blocks = (sums ? last : last - first) / (REPORT_THREADS / 32) + 1;
-    MPKI_LAUNCH(kernel, blocks < most ? blocks : most, REPORT_THREADS, 0, cuda->sparse, *t, first,
-                last, sums, report, ticket);
-    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, blocks < most ? blocks : most, REPORT_THREADS, 0, *t,
+                              first, last, sums, report, ticket));
     return MPK_OK;
 }
 

@@ -118,6 +118,7 @@ __global__ void __launch_bounds__(REPORT_THREADS)
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
     const int step = (int)gridDim.x * WARPS;
     const bool counted = !scalar_of<T>::complex || t.hermitian;
+    wait_for_previous();
     pivot_counts mine;
     mine.clear();
     int f = (sums ? 0 : first) + (int)blockIdx.x * WARPS + warp;

@@ -241,6 +241,7 @@ template <int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     first_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, int pieces,
                  mpki_cuda_report *report, int32_t ticket) {
+    next_may_come();
     check_values<E>(a, how);
     sweep_rows<LANES>(how, sizes_given<E>{a}, 0, pieces);
     if (how.sweeps == 1) report_scaling(how, report, ticket);
@@ -251,6 +252,7 @@ template <int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     second_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, E *ax, int pieces,
                   double limit, mpki_cuda_report *report, int32_t ticket) {
+    after_previous();
     if (!is_odd(how)) {
         gather_values(a, ax);
         if (how.sweeps > 1) {
@@ -270,6 +272,7 @@ template <int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     sweep_kernel(const mpki_cuda_scaling how, const E *ax, int k, int pieces,
                  mpki_cuda_report *report, int32_t ticket) {
+    after_previous();
     if (!is_odd(how) && (k < how.sweeps || how.flags[k - 1] == how.turn))
         sweep_rows<LANES>(how, sizes_gathered<E>{ax}, k, pieces);
     if (k == how.sweeps - 1) report_scaling(how, report, ticket);
@@ -277,6 +280,7 @@ __global__ void __launch_bounds__(THREADS)
 
 static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool early, double limit) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    after_previous();
     if (p < n && !is_odd(how)) round_scaling(how, p, early, limit);
 }
 
@@ -291,16 +295,14 @@ static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *
                         int to, int blocks, int pieces, mpki_cuda_report *report) {
     auto kernel = sweep_kernel<LANES, T>;
     for (int k = from; k < to; ++k)
-        MPKI_LAUNCH(kernel, blocks, THREADS, 0, cuda->sparse, *how, ax, k, pieces, report,
-                    cuda->ticket);
-    MPKI_TRY(cudaGetLastError());
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, blocks, THREADS, 0, *how, ax, k, pieces, report,
+                                  cuda->ticket));
     return MPK_OK;
 }
 
 static mpk_status rounded(mpki_cuda *cuda, const mpki_cuda_scaling *how, bool early, double limit) {
-    MPKI_LAUNCH(round_kernel, (how->a.n + THREADS - 1) / THREADS, THREADS, 0, cuda->sparse, *how,
-                how->a.n, early, limit);
-    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, round_kernel, (how->a.n + THREADS - 1) / THREADS, THREADS, 0,
+                              *how, how->a.n, early, limit));
     return MPK_OK;
 }
 
@@ -322,9 +324,8 @@ static mpk_status bring_by(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki
     MPKI_LAUNCH(first, sweeping > checking ? sweeping : checking, THREADS, 0, cuda->sparse, *a,
                 *how, pieces, report, ticket);
     MPKI_TRY(cudaGetLastError());
-    MPKI_LAUNCH(second, sweeping > gathering ? sweeping : gathering, THREADS, 0, cuda->sparse, *a,
-                *how, ax, pieces, limit, report, ticket);
-    MPKI_TRY(cudaGetLastError());
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, second, sweeping > gathering ? sweeping : gathering, THREADS, 0,
+                              *a, *how, ax, pieces, limit, report, ticket));
     MPKI_PASS(sweep<LANES>(cuda, how, ax, 2, how->sweeps, sweeping, pieces, report));
     if (how->sweeps > 1) MPKI_PASS(rounded(cuda, how, true, limit));
     MPKI_PASS(mpki_wait_for_report(cuda, &report->scaled, ticket));

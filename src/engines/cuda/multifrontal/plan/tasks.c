@@ -30,16 +30,33 @@ int32_t mpki_cuda_parts_of(const mpki_cuda_cut *c, int32_t s) {
     return c->panel[s] ? n * (n + 1) / 2 : 0;
 }
 
+/* Which fronts fit into a block's shared memory, as a whole or as columns alone (size, panel).
+ * Returns how long a subtree that is one task may take, ns: where there are more blocks than such
+ * tasks, these are smaller, and side by side. */
+static double find_sizes(mpki_cuda_cut *c) {
+    const mpki_cuda_made *m = &c->m;
+    double sum = 0;
+    for (int32_t s = 0; s < m->count; s++) {
+        const int size = mpki_cuda_class_of(m, m->own[s], m->rows[s]);
+        c->panel[s] = size == MPKI_CUDA_CLASSES && m->own[s] <= MPKI_CUDA_PANEL_MOST &&
+                      mpki_cuda_panel_fits(m, m->own[s], m->rows[s]);
+        c->size[s] = (int8_t)(c->panel[s] ? MPKI_CUDA_CLASSES - 1 : size);
+        if (c->size[s] < MPKI_CUDA_CLASSES) sum += mpki_cuda_front_ns(c, s);
+    }
+    const double share = sum / m->capacity->blocks[1];
+    return share < MPKI_TASK_LEAST_NS ? MPKI_TASK_LEAST_NS
+           : share < MPKI_TASK_NS     ? share
+                                      : MPKI_TASK_NS;
+}
+
 void mpki_cuda_find_tasks(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
+    const double limit = find_sizes(c);
     for (int32_t at = 0; at < m->count; at++) {
         const int32_t s = m->post[at];
         double sum = 0, most = 0;
-        int size = mpki_cuda_class_of(m, m->own[s], m->rows[s]);
-        bool joins = size < MPKI_CUDA_CLASSES;
-        c->panel[s] = !joins && m->own[s] <= MPKI_CUDA_PANEL_MOST &&
-                      mpki_cuda_panel_fits(m, m->own[s], m->rows[s]);
-        if (c->panel[s]) size = MPKI_CUDA_CLASSES - 1;
+        int size = c->size[s];
+        bool joins = size < MPKI_CUDA_CLASSES && !c->panel[s];
         c->begin[s] = at;
         for (int32_t k = m->child_ptr[s]; k < m->child_ptr[s + 1]; k++) {
             const int32_t child = m->child[k];
@@ -49,7 +66,7 @@ void mpki_cuda_find_tasks(mpki_cuda_cut *c) {
             if (c->begin[child] < c->begin[s]) c->begin[s] = c->begin[child];
         }
         const double mine = mpki_cuda_front_ns(c, s);
-        joins = joins && (sum + mine <= MPKI_TASK_NS || sum - most <= MPKI_TASK_BRANCH_NS);
+        joins = joins && (sum + mine <= limit || sum - most <= MPKI_TASK_BRANCH_NS);
         c->time[s] = mine + (joins ? sum : 0);
         c->root[s] = s;
         for (int32_t k = m->child_ptr[s]; joins && k < m->child_ptr[s + 1]; k++) {

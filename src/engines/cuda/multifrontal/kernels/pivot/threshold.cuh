@@ -369,6 +369,30 @@ __device__ pivot_found find_pivot(const F &f, int w, int n, int p, int *next,
     return {-1, -1, false, false};
 }
 
+/** A block: if no entry of columns p .. w - 1 is above `small`, they are zero: L and D of all of them
+ *  at once, which one after the other is most of the time of a front of low rank. Returns whether it
+ *  is so. Barriers: it meets the block, also before it returns. */
+template <class T, class F>
+__device__ bool rest_is_zero(const F &f, T *d, T *dinv, int n, int w, int p,
+                             typename scalar_of<T>::real small,
+                             search_space<typename scalar_of<T>::real> *space) {
+    typedef typename scalar_of<T>::real R;
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32;
+    best<R> any = {0, 0}; /* 1: one is larger, or NaN */
+    for (int j = p + warp; j < w; j += warps)
+        for (int i = j + lane; i < n; i += 32)
+            if (!(abs1(f.at(i, j)) <= small)) any.value = 1;
+    if (block_best(any, space->best_).value > 0) return false;
+    __syncthreads();
+    for (int j = p + warp; j < w; j += warps)
+        for (int i = j + lane; i < n; i += 32) f.at(i, j) = make<T>(0);
+    for (int k = 2 * p + (int)threadIdx.x; k < 2 * w; k += (int)blockDim.x)
+        d[k] = dinv[k] = make<T>(0);
+    __syncthreads();
+    return true;
+}
+
 /** A block: eliminates at most `most` pivots from columns p .. w - 1, one search after the other,
  *  and brings columns up to last - 1 up to date. root: if no column passes, the largest entry of
  *  all is taken; else, with a shift, the diagonal entry is replaced; else it ends. *search [inout]
@@ -381,7 +405,7 @@ __device__ int threshold_columns(const F &f, T *d, T *dinv, int *id, int n, int 
                                  const pivot_rules<typename scalar_of<T>::real> &rules,
                                  mpki_cuda_flags *flags, int *search, bool *over,
                                  search_space<typename scalar_of<T>::real> *space) {
-    int next = *search;
+    int next = *search, zeros = 0; /* in a row */
     *over = false;
     while (p < w && most > 0) {
         if (next < p || next >= w) next = p;
@@ -393,6 +417,12 @@ __device__ int threshold_columns(const F &f, T *d, T *dinv, int *id, int n, int 
         }
         int pick = found.pick, pair = found.pair;
         const bool zero = found.zero;
+        zeros = zero ? zeros + 1 : 0;
+        if ((zeros & (zeros - 1)) == 0 && zeros > 0 && w - p <= most &&
+            rest_is_zero(f, d, dinv, n, w, p, rules.small, space)) {
+            p = w;
+            break;
+        }
         if (pick < 0 && root) {
             int row, col, diag;
             bool on_diagonal;

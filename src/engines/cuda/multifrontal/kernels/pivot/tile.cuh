@@ -193,6 +193,8 @@ template <class T> struct quick_pair { T a, d2, a_inverse, d2_inverse, l1, l2, m
 template <class R> struct quick_limits {
     /** What a factor of QUICK_EVEN adds to a key. */
     static const unsigned EVEN = key_quarter<R>::value / 2;
+    /** What a factor of 2^-20 takes from a key. */
+    static const unsigned FALL = 10 * key_quarter<R>::value;
     unsigned pivot, pivot_end, product, product_end, l;
     /** small: a pivot of at most this size is none; most: of L. */
     __device__ quick_limits(R small, R most) {

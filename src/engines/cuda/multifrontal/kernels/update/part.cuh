@@ -6,6 +6,7 @@
  *  the columns are at work, then takes L D L^H away. And the kernel that goes over all tasks. */
 #include "engines/cuda/module/launch.cuh"
 #include "../pivot/small_front.cuh"
+#include "../pivot/warp_front.cuh"
 
 namespace mpki {
 
@@ -268,6 +269,7 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
                 int level, int64_t smem_bytes, int32_t *ticket) {
     MPKI_SMEM;
     __shared__ int number;
+    __shared__ bool did[2]; /* by turns: has the first warp done the front? */
     next_may_come();
     for (;;) {
         if (threadIdx.x == 0) number = t.flags->stuck > level + 1 ? count : atomicAdd(ticket, 1);
@@ -282,7 +284,18 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
         }
         bool goes = true;
         for (int s = me.first; s <= me.last; ++s) {
-            if (t.state[s].done == MPKI_CUDA_DONE) continue; /* it goes on after a stop */
+            /* after a stop it goes on, by blocks of the largest class */
+            if (PARTS && t.state[s].done == MPKI_CUDA_DONE) continue;
+            if constexpr (sizeof(T) <= 8) {
+                if (goes && is_warp_front<T>(t.node[s])) {
+                    if (threadIdx.x < 32) {
+                        const bool good = warp_front<H, T>(t, s, me.first);
+                        if (threadIdx.x == 0) did[s & 1] = good;
+                    }
+                    __syncthreads();
+                    if (did[s & 1]) continue;
+                }
+            }
             goes = goes && task_front<H, PARTS, T>(t, smem, smem_bytes, s, me.first,
                                                    me.part == MPKI_CUDA_PANEL, level);
             if (!goes && threadIdx.x == 0)
