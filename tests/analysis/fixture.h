@@ -113,6 +113,8 @@ static inline mpk_problem *problem_new(const pattern *p, mpk_scalar scalar, mpk_
     free(values);
     return a;
 }
+
+/* A random permutation. */
 static inline int32_t *random_perm(int32_t n) {
     int32_t *perm = malloc(((size_t)n + 1) * sizeof *perm);
     for (int32_t k = 0; k < n; k++) perm[k] = k;

@@ -19,8 +19,8 @@ static const double AGAIN = 0.7, OUTSIDE = 10;
  * (engines/cuda/multifrontal/plan/plan.c: with_late()); a front that outgrows that leaves shared
  * memory. Fitted to the tables of bench/journal/2026-11-26-gpu-direct.md. */
 static double front_path_s(double w, double rows, double late) {
-    if (w + late + rows <= MPKI_DEVICE_BLOCK_ROWS)
-        return mpki_device_few_rows_s(w + late, w + late + rows);
+    if (w + late + rows <= MPKI_DEVICE_WARP_ROWS)
+        return MPKI_DEVICE_WARP_S + MPKI_DEVICE_WARP_COLUMN_S * (w + late);
     const double outside = fmax(0, late - (2 + w / 8));
     return MPKI_DEVICE_FRONT_S + MPKI_DEVICE_COLUMN_S * (w + late + OUTSIDE * outside) +
            4e-9 * (w + rows);

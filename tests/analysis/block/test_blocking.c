@@ -59,18 +59,6 @@ enum { ORDERINGS = sizeof orderings / sizeof *orderings };
 static const int sizes[] = {1, 2, 3, 8, 32, 128};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* A random permutation. */
-static int32_t *random_perm(int32_t n) {
-    int32_t *perm = malloc(((size_t)n + 1) * sizeof *perm);
-    for (int32_t k = 0; k < n; k++) perm[k] = k;
-    for (int32_t k = n; k-- > 1;) {
-        int32_t other = random_below(k + 1), keep = perm[k];
-        perm[k] = perm[other];
-        perm[other] = keep;
-    }
-    return perm;
-}
-
 static void test_invariants(void **state) {
     (void)state;
     for (int trial = 0; trial < 1200; trial++) {
