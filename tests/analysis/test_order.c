@@ -267,6 +267,22 @@ static void test_threads(void **state) {
     free(ap), free(ai), free(one), free(many);
 }
 
+/* Columns of a Schur complement's outer variables are in the caller's order: a diagonal entry may come
+ * anywhere, or not at all. */
+static void test_unsorted_columns(void **state) {
+    (void)state;
+    static const int64_t ap[] = {0, 2, 4, 5};
+    static const int32_t ai[] = {1, 0, 2, 1, 0}, adj[] = {1, 2, 0, 2, 1, 0};
+    mpki_graph graph;
+    assert_int_equal(mpki_graph_build(ctx, 3, ap, ai, NULL, NULL, &graph), MPK_OK);
+    for (int32_t v = 0; v < 3; v++) {
+        assert_int_equal(graph.xadj[v + 1] - graph.xadj[v], 2);
+        assert_int_equal(graph.adj[graph.xadj[v]] + graph.adj[graph.xadj[v] + 1],
+                         adj[2 * v] + adj[2 * v + 1]);
+    }
+    mpki_graph_free(ctx, &graph);
+}
+
 static void test_unknown_method(void **state) {
     (void)state;
     pattern p = pattern_grid(3, 3);
@@ -432,6 +448,7 @@ static void test_makespan(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_graph, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unsorted_columns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_permutations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quality, setup, teardown),
         cmocka_unit_test_setup_teardown(test_colours, setup, teardown),

@@ -51,9 +51,10 @@ mpk_status mpki_graph_of_rows(mpk_context *ctx, mpki_pool *pool, int32_t n, cons
     if (!graph->xadj) return mpki_failed(ctx);
     int64_t sum = 0;
     for (int32_t v = 0; v < n; v++) {
-        const bool diagonal = ap[v] < ap[v + 1] && ai[ap[v]] == v;
+        int64_t k = ap[v]; /* of the diagonal, which nearly always comes first */
+        while (k < ap[v + 1] && ai[k] != v) k++;
         graph->xadj[v] = sum;
-        sum += rows->ptr[v + 1] - rows->ptr[v] + ap[v + 1] - ap[v] - diagonal;
+        sum += rows->ptr[v + 1] - rows->ptr[v] + ap[v + 1] - ap[v] - (k < ap[v + 1]);
     }
     graph->xadj[n] = sum;
     graph->adj = MPKI_NEW(ctx, STAGE, sum, int32_t);
