@@ -213,7 +213,7 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *c
             module->shape(d->cuda, many->scalar, &many->plan, call->count, call->nrhs, &shape));
     if (!mpk_failed(status)) status = bring_all(ctx, many, call, &job);
     if (!mpk_failed(status))
-        status = mpki_cuda_room_make(ctx, many, &many->work, shape.blocks * shape.block_bytes);
+        status = mpki_cuda_room_make(ctx, many, &many->work, shape.gangs * shape.gang_bytes);
     if (!mpk_failed(status)) status = mpki_cuda_room_make(ctx, many, &many->items, items);
     if (!mpk_failed(status)) status = mpki_cuda_room_make(ctx, many, &many->found, founds);
     if (mpk_failed(status)) goto done;
@@ -222,8 +222,9 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *c
     status = mpki_cuda_systems_copy(ctx, many, many->items.p, item, items, true);
     if (mpk_failed(status)) goto done;
     job.item = many->items.p, job.found = many->found.p;
-    job.work = many->work.p, job.block_bytes = shape.block_bytes;
-    job.blocks = shape.blocks, job.threads = shape.threads, job.shared = shape.shared;
+    job.work = many->work.p, job.gang_bytes = shape.gang_bytes;
+    job.gangs = shape.gangs, job.blocks = shape.blocks, job.threads = shape.threads;
+    job.gang_rows = shape.gang_rows, job.shared = shape.shared;
     status = mpki_cuda_status(ctx, STAGE, module->run(d->cuda, many->scalar, &job));
     if (!mpk_failed(status))
         status = mpki_cuda_systems_copy(ctx, many, found, many->found.p, founds, false);
