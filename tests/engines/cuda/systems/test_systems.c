@@ -68,8 +68,11 @@ static void test_beside_processor(void **unused) {
 /* Bare and refined solutions of each system alone, then in shapes of blocks and counts. */
 static void test_bits(void **unused) {
     static const struct {
-        const char *threads, *front;
-    } shapes[] = {{"32", "100000"}, {"64", "0"}, {"128", "1500"}, {"256", "100000"}};
+        const char *threads, *front, *gang, *rows;
+    } shapes[] = {{"32", "100000", "1", "1"}, {"64", "0", "1", "1"},
+                  {"128", "1500", "1", "1"},  {"256", "100000", "1", "1"},
+                  {"32", "100000", "2", "1"}, {"64", "1500", "8", "20"},
+                  {"128", "0", "4", "1000"},  {"256", "0", "4", "1"}};
     (void)unused;
     for (size_t kind = 0; kind < KINDS; kind += 3)
         for (enum support_family f = SPARSE; f <= PAIRS; f++) {
@@ -94,6 +97,8 @@ static void test_bits(void **unused) {
             for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
                 setenv("METAPACK_CUDA_HOST_THREADS", shapes[k].threads, 1);
                 setenv("METAPACK_CUDA_HOST_FRONT", shapes[k].front, 1);
+                setenv("METAPACK_CUDA_HOST_GANG", shapes[k].gang, 1);
+                setenv("METAPACK_CUDA_HOST_GANG_ROWS", shapes[k].rows, 1);
                 told t;
                 const mpk_systems_results of_factor = {.growth = t.growth};
                 mpk_systems *s = systems_of(&c, COUNT, (int)(k % 2), 0);
@@ -107,16 +112,21 @@ static void test_bits(void **unused) {
                 mpk_systems_destroy(&s);
             }
             unsetenv("METAPACK_CUDA_HOST_THREADS"), unsetenv("METAPACK_CUDA_HOST_FRONT");
+            unsetenv("METAPACK_CUDA_HOST_GANG"), unsetenv("METAPACK_CUDA_HOST_GANG_ROWS");
             free(bare), free(refined);
             cases_free(&c);
         }
 }
 
-/* Trees with parts that warps do alone: the same bits by any number of them, and right. */
+/* Trees with parts that warps and blocks do alone, and fronts that several blocks do together: the
+ * same bits by any number of them, and right. */
 static void test_trees(void **unused) {
     static const char *const specs[] = {"nlpkkt 4", "optimal-control 9", "lp-kkt 40 90",
                                         "quasi-definite 6"};
-    static const char *const threads[] = {"32", "64", "128", "256"};
+    static const struct {
+        const char *threads, *gang, *rows;
+    } shapes[] = {{"32", "1", "1"}, {"64", "1", "1"},   {"128", "1", "1"},  {"256", "1", "1"},
+                  {"32", "2", "1"}, {"128", "8", "33"}, {"64", "8", "100"}, {"256", "4", "40"}};
     (void)unused;
     for (size_t q = 0; q < sizeof specs / sizeof *specs; q++) {
         mpk_context *ctx = NULL;
@@ -135,8 +145,10 @@ static void test_trees(void **unused) {
                *b = malloc(n * sizeof *b), omega = 1;
         for (size_t i = 0; i < n; i++) b[i] = 1 + (double)(i % 7);
         o.device = MPK_ON_CUDA;
-        for (int k = 0; k < 4; k++) {
-            setenv("METAPACK_CUDA_HOST_THREADS", threads[k], 1);
+        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+            setenv("METAPACK_CUDA_HOST_THREADS", shapes[k].threads, 1);
+            setenv("METAPACK_CUDA_HOST_GANG", shapes[k].gang, 1);
+            setenv("METAPACK_CUDA_HOST_GANG_ROWS", shapes[k].rows, 1);
             mpk_systems *s = NULL;
             int32_t tier = 0;
             const mpk_batch_array ax = strided((void *)(uintptr_t)v.ax, v.nnz, 1),
@@ -152,6 +164,7 @@ static void test_trees(void **unused) {
             mpk_systems_destroy(&s);
         }
         unsetenv("METAPACK_CUDA_HOST_THREADS");
+        unsetenv("METAPACK_CUDA_HOST_GANG"), unsetenv("METAPACK_CUDA_HOST_GANG_ROWS");
         free(first), free(x), free(b);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&p);
