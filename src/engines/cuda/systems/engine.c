@@ -224,7 +224,7 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *c
     job.item = many->items.p, job.found = many->found.p;
     job.work = many->work.p, job.gang_bytes = shape.gang_bytes;
     job.gangs = shape.gangs, job.blocks = shape.blocks, job.threads = shape.threads;
-    job.gang_rows = shape.gang_rows, job.shared = shape.shared;
+    job.gang_rows = shape.gang_rows, job.depth = shape.depth, job.shared = shape.shared;
     status = mpki_cuda_status(ctx, STAGE, module->run(d->cuda, many->scalar, &job));
     if (!mpk_failed(status))
         status = mpki_cuda_systems_copy(ctx, many, found, many->found.p, founds, false);

@@ -17,6 +17,10 @@
 #define MPKI_SYSTEMS_ROOM 1
 /** Rows of a front from which all blocks of a gang do it together. */
 #define MPKI_SYSTEMS_GANG_ROWS 96
+/** Rows of the largest front from which panels are gathered before what is behind them is updated,
+ *  and how many. */
+#define MPKI_SYSTEMS_DEEP_ROWS 96
+#define MPKI_SYSTEMS_DEEP 2
 /** Bytes that are asked for ahead, at most, of one thing. */
 #define MPKI_SYSTEMS_ASKED_BYTES (8 << 10)
 /** Rows behind a panel from which warps update 64 at a time. */

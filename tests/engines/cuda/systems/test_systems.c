@@ -124,9 +124,10 @@ static void test_trees(void **unused) {
     static const char *const specs[] = {"nlpkkt 4", "optimal-control 9", "lp-kkt 40 90",
                                         "quasi-definite 6"};
     static const struct {
-        const char *threads, *gang, *rows;
-    } shapes[] = {{"32", "1", "1"}, {"64", "1", "1"},   {"128", "1", "1"},  {"256", "1", "1"},
-                  {"32", "2", "1"}, {"128", "8", "33"}, {"64", "8", "100"}, {"256", "4", "40"}};
+        const char *threads, *gang, *rows, *depth;
+    } shapes[] = {{"32", "1", "1", "8"},   {"64", "1", "1", "16"},  {"128", "1", "1", "32"},
+                  {"256", "1", "1", "16"}, {"32", "2", "1", "8"},   {"128", "8", "33", "16"},
+                  {"64", "8", "100", "8"}, {"256", "4", "40", "32"}};
     (void)unused;
     for (size_t q = 0; q < sizeof specs / sizeof *specs; q++) {
         mpk_context *ctx = NULL;
@@ -149,6 +150,7 @@ static void test_trees(void **unused) {
             setenv("METAPACK_CUDA_HOST_THREADS", shapes[k].threads, 1);
             setenv("METAPACK_CUDA_HOST_GANG", shapes[k].gang, 1);
             setenv("METAPACK_CUDA_HOST_GANG_ROWS", shapes[k].rows, 1);
+            setenv("METAPACK_CUDA_HOST_DEPTH", shapes[k].depth, 1);
             mpk_systems *s = NULL;
             int32_t tier = 0;
             const mpk_batch_array ax = strided((void *)(uintptr_t)v.ax, v.nnz, 1),
@@ -165,6 +167,7 @@ static void test_trees(void **unused) {
         }
         unsetenv("METAPACK_CUDA_HOST_THREADS");
         unsetenv("METAPACK_CUDA_HOST_GANG"), unsetenv("METAPACK_CUDA_HOST_GANG_ROWS");
+        unsetenv("METAPACK_CUDA_HOST_DEPTH");
         free(first), free(x), free(b);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&p);

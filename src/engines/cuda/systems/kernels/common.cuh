@@ -34,7 +34,7 @@ template <class T> struct at_work {
     int t, nt;         /* number of a thread in the team, threads of it */
     int thread, block; /* in the block, and of it */
     int rank, blocks;  /* of the block in the gang, and blocks of it */
-    int gang_rows;
+    int gang_rows, block_depth;
     bool hermitian;
     T *ax, *l, *d;
     R *scale, *norm;
@@ -47,7 +47,7 @@ template <class T> struct at_work {
     int pivot_at, chunk_at, panel_l_at,
         panel_ld_at; /* bytes: the compiler is to know where it is */
     T *front;
-    int rows, front_entries;
+    int rows, depth, front_entries;
     char *shared; /* of the block, behind red */
     int bytes;
     R *red;
@@ -114,26 +114,29 @@ template <class T> __device__ inline void meet(const at_work<T> &g) {
         meet_all(g);
 }
 
-/** Bytes of shared memory of a team, beside a front. */
-template <class T> __host__ __device__ inline int64_t team_bytes(int rows) {
-    return (int64_t)sizeof(T) * (2 * PANEL * (rows + 8) + 2 * PANEL + CHUNK);
+/** Bytes of shared memory of a team, beside a front, for panels of so many pivots together. */
+template <class T> __host__ __device__ inline int64_t team_bytes(int rows, int depth) {
+    return (int64_t)sizeof(T) * (2 * depth * (rows + 8) + 2 * PANEL + CHUNK);
 }
 /** The same of a warp that is alone, with its fronts. */
 template <class T> __host__ __device__ inline int64_t alone_bytes() {
     const int rows = MPKI_SYSTEMS_ALONE_ROWS;
-    return team_bytes<T>(rows) + rows * (rows + 1) / 2 * (int64_t)sizeof(T);
+    return team_bytes<T>(rows, PANEL) + rows * (rows + 1) / 2 * (int64_t)sizeof(T);
 }
 
-/** The team's shared memory, with fronts of so many rows. By each thread for itself; no barrier. */
-template <class T> __device__ inline void lay_out(at_work<T> &g, char *at, int bytes, int rows) {
+/** The team's shared memory, with fronts of so many rows and panels of so many pivots together. By
+ *  each thread for itself; no barrier. */
+template <class T>
+__device__ inline void lay_out(at_work<T> &g, char *at, int bytes, int rows, int depth) {
     g.rows = rows + 8; /* tiles read behind the last one */
+    g.depth = depth;
     MPKI_SMEM;
     const int size = (int)sizeof(T);
     g.pivot_at = (int)(at - smem);
     g.chunk_at = g.pivot_at + 2 * PANEL * size;
     g.panel_l_at = g.chunk_at + CHUNK * size;
-    g.panel_ld_at = g.panel_l_at + PANEL * g.rows * size;
-    g.front = (T *)(smem + g.panel_ld_at) + PANEL * g.rows;
+    g.panel_ld_at = g.panel_l_at + depth * g.rows * size;
+    g.front = (T *)(smem + g.panel_ld_at) + depth * g.rows;
     g.front_entries = (int)((at + bytes - (char *)g.front) / (int64_t)sizeof(T));
 }
 
@@ -143,13 +146,13 @@ template <class T> __device__ inline void warps_alone(at_work<T> &g) {
     g.who = WARP, g.t = g.thread % 32, g.nt = 32;
     if (g.block == 32) return;
     const int bytes = (int)alone_bytes<T>();
-    lay_out(g, g.shared + g.thread / 32 * bytes, bytes, MPKI_SYSTEMS_ALONE_ROWS);
+    lay_out(g, g.shared + g.thread / 32 * bytes, bytes, MPKI_SYSTEMS_ALONE_ROWS, PANEL);
 }
 /** Teams of a block each. By all threads of the block; a barrier. */
 template <class T> __device__ inline void blocks_alone(at_work<T> &g) {
     __syncthreads();
     g.who = BLOCK, g.t = g.thread, g.nt = g.block;
-    lay_out(g, g.shared, g.bytes, g.plan->max_front);
+    lay_out(g, g.shared, g.bytes, g.plan->max_front, g.block_depth);
 }
 /** The whole gang is the team. By all threads; a barrier. */
 template <class T> __device__ inline void together(at_work<T> &g) {

@@ -124,14 +124,15 @@ __device__ inline void assemble(const at_work<T> &g, const mpki_cuda_systems_fro
     }
 }
 
-/** A panel in the making: nb pivots from p0 on, whose kinds have two bits each. */
+/** A panel in the making: nb pivots from p0 on, whose kinds have two bits each. In shared memory it
+ *  follows those from `base` on, which have not come to what is behind them yet. */
 struct panel_at {
-    int p0, nb;
+    int p0, nb, base;
     unsigned kinds;
 };
 /** The panel from p0 on. By each thread for itself; no barrier. */
-template <class T> __device__ inline panel_at panel_from(const front_at<T> &f, int p0) {
-    panel_at p = {p0, f.w - p0 < PANEL ? f.w - p0 : PANEL, 0};
+template <class T> __device__ inline panel_at panel_from(const front_at<T> &f, int p0, int base) {
+    panel_at p = {p0, f.w - p0 < PANEL ? f.w - p0 : PANEL, base, 0};
 #pragma unroll
     for (int c = 0; c < PANEL; ++c)
         if (c < p.nb) p.kinds |= (unsigned)f.pair[p0 + c] << 2 * c;
@@ -158,8 +159,8 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
     for (int c = 0; c < PANEL; ++c) {
         if (c >= nb) break;
         const int k = f.first + p0 + c, kind = p.kinds >> 2 * c & 3;
-        T *l = f.l + column(f.r, p0 + c) + p0, *to_l = g.panel_l() + c * rows,
-          *to_ld = g.panel_ld() + c * rows;
+        const int at = (p0 - p.base + c) * rows + p0 - p.base;
+        T *l = f.l + column(f.r, p0 + c) + p0, *to_l = g.panel_l() + at, *to_ld = g.panel_ld() + at;
         if (kind == 2) continue;
         T d = shfl(x[c], c);
         if (kind == 0) {
@@ -238,8 +239,9 @@ __device__ MPKI_APART void rows_below(const at_work<T> &g, const front_at<T> &f,
             if (c >= nb) break;
             const int kind = p.kinds >> 2 * c & 3;
             if (kind == 2) continue;
-            const T *ld = g.panel_ld() + c * rows;
-            T *to_l = g.panel_l() + c * rows + i - p0, *to_ld = g.panel_ld() + c * rows + i - p0;
+            const int at = (p0 - p.base + c) * rows;
+            const T *ld = g.panel_ld() + at + p0 - p.base;
+            T *to_l = g.panel_l() + at + i - p.base, *to_ld = g.panel_ld() + at + i - p.base;
             T *l = f.l + column(f.r, p0 + c) + i;
             if (kind == 0) {
                 const T l0 = x[c] * g.pivot()[2 * c];
@@ -330,15 +332,15 @@ __device__ void update(const at_work<T> &g, const front_at<T> &f, int p0, int nb
     }
 }
 
-/** The same for large fronts: a warp has 64 rows of 8 columns (complex: 4), each lane two of them, so
- *  that lanes are at rows that follow each other. No barrier. */
+/** The same for large fronts, of columns p0 + nb .. end - 1: a warp has 64 rows of 8
+ *  columns (complex: 4), each lane two of them, so that lanes are at rows that follow each other. */
 template <class T>
 __device__ MPKI_APART void update_by_warps(const at_work<T> &g, const front_at<T> &f, int p0,
-                                           int nb, bool last, int t, int nt) {
+                                           int nb, int end, bool last, int t, int nt) {
     const int C = scalar_of<T>::complex ? 4 : 8, ROWS = 64;
     const int lane = t % 32, warp = t / 32, warps = nt / 32, rows = g.rows;
     int number = 0;
-    for (int j0 = p0 + nb; j0 < f.r; j0 += C)
+    for (int j0 = p0 + nb; j0 < end; j0 += C)
         for (int first = j0; first < f.r; first += ROWS) {
             if (number++ % warps != warp) continue;
             const int i0 = first + lane, i1 = i0 + 32;
@@ -347,8 +349,8 @@ __device__ MPKI_APART void update_by_warps(const at_work<T> &g, const front_at<T
             for (int b = 0; b < C; ++b) {
                 const int j = j0 + b;
                 const T *from = (j < f.w ? f.own : f.rest) + column(f.r, j);
-                x[0][b] = j < f.r && i0 < f.r && i0 >= j ? from[i0] : make<T>(0);
-                x[1][b] = j < f.r && i1 < f.r && i1 >= j ? from[i1] : make<T>(0);
+                x[0][b] = j < end && i0 < f.r && i0 >= j ? from[i0] : make<T>(0);
+                x[1][b] = j < end && i1 < f.r && i1 >= j ? from[i1] : make<T>(0);
             }
             const T *l = g.panel_l() - p0, *ld = g.panel_ld() - p0;
             for (int c = 0; c < nb; ++c, l += rows, ld += rows) {
@@ -364,24 +366,24 @@ __device__ MPKI_APART void update_by_warps(const at_work<T> &g, const front_at<T
             for (int b = 0; b < C; ++b) {
                 const int j = j0 + b;
                 T *to = (last ? f.c : j < f.w ? f.own : f.rest) + column(f.r, j);
-                if (j < f.r && i0 < f.r && i0 >= j) to[i0] = x[0][b];
-                if (j < f.r && i1 < f.r && i1 >= j) to[i1] = x[1][b];
+                if (j < end && i0 < f.r && i0 >= j) to[i0] = x[0][b];
+                if (j < end && i1 < f.r && i1 >= j) to[i1] = x[1][b];
             }
         }
 }
 
-/** What is behind the panel is updated: by threads of number t of nt; no barrier. */
+/** What is behind nb pivots from p0 on is updated: by threads of number t of nt; no barrier. */
 template <class T>
-__device__ inline void update_behind(const at_work<T> &g, const front_at<T> &f, const panel_at &p,
+__device__ inline void update_behind(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
                                      int t, int nt) {
-    const int size = f.r - p.p0 - p.nb, half = (size + 1) / 2;
-    const bool last = p.p0 + p.nb == f.w;
+    const int size = f.r - p0 - nb, half = (size + 1) / 2;
+    const bool last = p0 + nb == f.w;
     if (size >= MPKI_SYSTEMS_WARP_UPDATE)
-        update_by_warps(g, f, p.p0, p.nb, last, t, nt);
+        update_by_warps(g, f, p0, nb, f.r, last, t, nt);
     else if (half * (half + 1) / 2 >= nt)
-        update<2>(g, f, p.p0, p.nb, last, t, nt);
+        update<2>(g, f, p0, nb, last, t, nt);
     else
-        update<1>(g, f, p.p0, p.nb, last, t, nt);
+        update<1>(g, f, p0, nb, last, t, nt);
 }
 
 /** The whole panel. By all threads of a warp or block; barriers, one at the end. */
@@ -396,16 +398,26 @@ __device__ inline void make_panel(const at_work<T> &g, const front_at<T> &f, con
     meet(g);
 }
 
-/** L and D of one front. By all threads of a warp or block; barriers, one at the end. */
+/** L and D of one front: panels are gathered before what is behind them is updated, since a large
+ *  front comes from far away. By all threads of a warp or block; barriers, one at the end. */
 template <class T, class R>
 __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t) {
-    for (int p0 = 0; p0 < f.w;) {
-        const panel_at p = panel_from(f, p0);
+    for (int base = 0; base < f.w;) {
+        panel_at p = panel_from(f, base, base);
         make_panel(g, f, p, true, true, t);
-        p0 += p.nb;
-        if (p0 == f.r) continue;
-        update_behind(g, f, p, g.t, g.nt);
-        meet(g);
+        int deep = p.nb;
+        while (deep + PANEL <= g.depth && base + deep < f.w) {
+            p = panel_from(f, base + deep, base);
+            update_by_warps(g, f, base, deep, base + deep + p.nb, false, g.t, g.nt);
+            meet(g);
+            make_panel(g, f, p, true, true, t);
+            deep += p.nb;
+        }
+        if (base + deep < f.r) {
+            update_behind(g, f, base, deep, g.t, g.nt);
+            meet(g);
+        }
+        base += deep;
     }
 }
 
@@ -442,9 +454,9 @@ __device__ MPKI_APART void factor_by_gang(const at_work<T> &g, int s, tally<R> &
     assemble(g, f, at, number, all);
     meet_all(g);
     for (int p0 = 0; p0 < f.w;) {
-        const panel_at p = panel_from(at, p0);
+        const panel_at p = panel_from(at, p0, p0);
         make_panel(g, at, p, g.rank == 0, false, t);
-        update_behind(g, at, p, number, all);
+        update_behind(g, at, p0, p.nb, number, all);
         meet_all(g); /* nobody reads the columns of the panel any more, so that L may be there */
         for (int k = 0; k < p.nb; ++k)
             for (int i = k + number; i < f.r - p0; i += all)

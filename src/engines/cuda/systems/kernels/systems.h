@@ -125,12 +125,13 @@ typedef struct mpki_cuda_systems_job {
     mpki_cuda_systems_found *found; /* count */
     int32_t gangs, blocks, threads; /* blocks of a gang, threads of a block */
     int32_t gang_rows;              /* rows from which a front is all blocks' together */
+    int32_t depth;                  /* pivots that come to what is behind them at a time */
     int32_t shared;                 /* bytes: of dynamic shared memory */
 } mpki_cuda_systems_job;
 
 /** How gangs are made for a plan and a number of systems. */
 typedef struct mpki_cuda_systems_shape {
-    int32_t gangs, blocks, threads, gang_rows, shared; /* as in a job */
+    int32_t gangs, blocks, threads, gang_rows, depth, shared; /* as in a job */
     int64_t gang_bytes;                                /* of work space, for one gang */
 } mpki_cuda_systems_shape;
 

@@ -136,6 +136,7 @@ static __global__ void __launch_bounds__(MOST, 2)
     g.hermitian = p.hermitian != 0;
     g.thread = (int)threadIdx.x, g.block = (int)blockDim.x;
     g.rank = (int)blockIdx.x % job.blocks, g.blocks = job.blocks, g.gang_rows = job.gang_rows;
+    g.block_depth = job.depth;
     g.red = (R *)smem;
     g.shared = smem + HEADER, g.bytes = job.shared - HEADER;
     together(g);
@@ -192,7 +193,14 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
                  mpki_cuda_systems_shape *out) {
     const int sms = cuda->sms > 0 ? cuda->sms : 3;
     const int64_t most = (cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10) - 1024;
-    const int64_t least = HEADER + team_bytes<T>(p->max_front);
+    int depth = p->max_front < MPKI_SYSTEMS_DEEP_ROWS ? PANEL : MPKI_SYSTEMS_DEEP * PANEL;
+#ifndef __CUDACC__
+    depth = (int)host_told("METAPACK_CUDA_HOST_DEPTH", depth);
+#else
+    if (getenv("METAPACK_SYSTEMS_DEPTH")) depth = atoi(getenv("METAPACK_SYSTEMS_DEPTH"));
+#endif
+    while (depth > PANEL && HEADER + team_bytes<T>(p->max_front, depth) > most / 2) depth /= 2;
+    const int64_t least = HEADER + team_bytes<T>(p->max_front, depth);
     const int64_t whole = (int64_t)p->max_front * (p->max_front + 1) / 2 * (int64_t)sizeof(T);
     if (least > most)
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
@@ -211,6 +219,7 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
         threads = 64;
     int64_t front = MPKI_SYSTEMS_FRONT_BYTES;
     out->gang_rows = MPKI_SYSTEMS_GANG_ROWS;
+    out->depth = depth;
 #ifndef __CUDACC__ /* tests ask for all of them */
     threads = (int)host_told("METAPACK_CUDA_HOST_THREADS", threads);
     front = host_told("METAPACK_CUDA_HOST_FRONT", front);
