@@ -11,6 +11,8 @@
 /** Bytes of shared memory for a front, at least: what does not fit is where its L lies, which is as
  *  fast, and more blocks are at work. */
 #define MPKI_SYSTEMS_FRONT_BYTES (6 << 10)
+/** Bytes of shared memory that are left to the cache where systems are few. */
+#define MPKI_SYSTEMS_CACHE_BYTES (48 << 10)
 /** Blocks of a gang at most, as many as a cluster has everywhere; and blocks for each
  *  multiprocessor up to which gangs grow. */
 #define MPKI_SYSTEMS_GANG 8

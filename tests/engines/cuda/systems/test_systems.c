@@ -175,6 +175,57 @@ static void test_trees(void **unused) {
     }
 }
 
+/* A system alone and among some and many others, which get other shapes: the same bits. On a GPU with
+ * fronts that several blocks do together. */
+static void test_counts(void **unused) {
+    static const int counts[] = {1, 2, 12, 40, 150};
+    const bool real = device_is_real();
+    mpk_context *ctx = NULL;
+    mpk_problem *p = NULL;
+    mpk_analysis *an = NULL;
+    mpk_problem_view v;
+    mpk_options o;
+    (void)unused;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(
+        mpk_problem_generate(ctx, real ? "lp-kkt 300 834" : "optimal-control 4", 1, &p), MPK_OK);
+    assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
+    mpk_problem_view_get(p, &v);
+    const size_t n = (size_t)v.n, nnz = (size_t)v.nnz;
+    double *bare = malloc(n * sizeof *bare), *refined = malloc(n * sizeof *refined), first = 0;
+    o.device = MPK_ON_CUDA;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        const size_t count = (size_t)counts[k];
+        double *ax = malloc(count * nnz * sizeof *ax), *x = malloc(count * n * sizeof *x),
+               *b = malloc(count * n * sizeof *b), *omega = malloc(count * sizeof *omega);
+        for (size_t e = 0; e < count * nnz; e++)
+            ax[e] = ((const double *)v.ax)[e % nnz] * (1 + (double)(e / nnz * e % 101) * 1e-4);
+        for (size_t e = 0; e < count * n; e++) b[e] = 1 + (double)(e % n % 7);
+        const mpk_batch_array va = strided(ax, v.nnz, 1), vb = strided(b, v.n, v.n),
+                              vx = strided(x, v.n, v.n);
+        const mpk_systems_results r = {.omega = omega};
+        mpk_systems *s = NULL;
+        assert_int_equal(mpk_systems_create(ctx, an, &o, NULL, (int64_t)count, &s), MPK_OK);
+        assert_int_equal(mpk_systems_factorize(ctx, s, &va, NULL, NULL), MPK_OK);
+        assert_int_equal(mpk_systems_solve(ctx, s, 1, &vb, &vx, 1, NULL, NULL), MPK_OK);
+        if (k == 0) memcpy(bare, x, n * sizeof *x);
+        assert_memory_equal(bare, x, n * sizeof *x);
+        assert_int_equal(mpk_systems_solve(ctx, s, 1, &vb, &vx, 0, NULL, &r), MPK_OK);
+        if (k == 0) memcpy(refined, x, n * sizeof *x), first = omega[0];
+        assert_memory_equal(refined, x, n * sizeof *x);
+        assert_memory_equal(&first, omega, sizeof first);
+        for (size_t q = 0; q < count; q++) assert_true(omega[q] <= 1e-14);
+        mpk_systems_destroy(&s);
+        free(ax), free(x), free(b), free(omega);
+    }
+    free(bare), free(refined);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
 /* Arrays in the device's memory, by system, by pointers and interleaved; x over b. */
 static void test_memories(void **unused) {
     enum { WIDTH = 4, GROUPS = 3 };
@@ -426,6 +477,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_beside_processor),
                                        cmocka_unit_test(test_bits),
                                        cmocka_unit_test(test_trees),
+                                       cmocka_unit_test(test_counts),
                                        cmocka_unit_test(test_memories),
                                        cmocka_unit_test(test_failing),
                                        cmocka_unit_test(test_get),

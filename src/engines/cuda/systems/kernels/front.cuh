@@ -403,16 +403,16 @@ __device__ inline void make_panel(const at_work<T> &g, const front_at<T> &f, con
 template <class T, class R>
 __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t) {
     for (int base = 0; base < f.w;) {
-        panel_at p = panel_from(f, base, base);
-        make_panel(g, f, p, true, true, t);
-        int deep = p.nb;
-        while (deep + PANEL <= g.depth && base + deep < f.w) {
-            p = panel_from(f, base + deep, base);
-            update_by_warps(g, f, base, deep, base + deep + p.nb, false, g.t, g.nt);
-            meet(g);
+        int deep = 0;
+        do {
+            const panel_at p = panel_from(f, base + deep, base);
+            if (deep > 0) {
+                update_by_warps(g, f, base, deep, base + deep + p.nb, false, g.t, g.nt);
+                meet(g);
+            }
             make_panel(g, f, p, true, true, t);
             deep += p.nb;
-        }
+        } while (deep + PANEL <= g.depth && base + deep < f.w);
         if (base + deep < f.r) {
             update_behind(g, f, base, deep, g.t, g.nt);
             meet(g);
@@ -422,7 +422,8 @@ __device__ void eliminate(const at_work<T> &g, const front_at<T> &f, tally<R> &t
 }
 
 /** Front number s, by a warp or block. By all threads of the team; barriers. */
-template <class T, class R> __device__ void factor_front(const at_work<T> &g, int s, tally<R> &t) {
+template <class T, class R>
+__device__ MPKI_APART void factor_front(const at_work<T> &g, int s, tally<R> &all) {
     const mpki_cuda_systems_plan &p = *g.plan;
     const mpki_cuda_systems_front f = p.front[s];
     const int own = column(f.r, f.w) + f.w;
@@ -436,21 +437,24 @@ template <class T, class R> __device__ void factor_front(const at_work<T> &g, in
     T *l = g.l + f.l, *c = g.contribution + f.c - own;
     const front_at<T> at = {
         f.first, f.w, f.r, inside ? g.front : l, inside ? g.front : c, l, c, p.pair + f.first};
+    tally<R> t = all;
     assemble(g, f, at, g.t, g.nt);
     meet(g);
     eliminate(g, at, t);
+    all = t;
 }
 
 /** Front number s by all blocks of the gang: each makes the panels for itself, and has a part of
  *  what is behind them. The team is a block. By all threads of the gang; barriers, one at the
  *  end. */
 template <class T, class R>
-__device__ MPKI_APART void factor_by_gang(const at_work<T> &g, int s, tally<R> &t) {
+__device__ MPKI_APART void factor_by_gang(const at_work<T> &g, int s, tally<R> &sums) {
     const mpki_cuda_systems_plan &plan = *g.plan;
     const mpki_cuda_systems_front f = plan.front[s];
     const int number = g.rank * g.block + g.thread, all = g.blocks * g.block;
     T *l = g.l + f.l, *c = g.contribution + f.c - (column(f.r, f.w) + f.w);
     const front_at<T> at = {f.first, f.w, f.r, l, c, l, c, plan.pair + f.first};
+    tally<R> t = sums;
     assemble(g, f, at, number, all);
     meet_all(g);
     for (int p0 = 0; p0 < f.w;) {
@@ -464,6 +468,7 @@ __device__ MPKI_APART void factor_by_gang(const at_work<T> &g, int s, tally<R> &
         __syncthreads();
         p0 += p.nb;
     }
+    sums = t;
 }
 
 /** Front number s of a block's part, and small ones behind it, which its first warp does. Returns

@@ -153,7 +153,7 @@ template <class T> __device__ inline void ask_for_next(const at_work<T> &g, int 
 /** Fronts begin .. end-1 of a part forward; b: the right-hand side. A block's first warp does small
  *  ones. The team is a warp, or a block before and after. By all threads of the team; barriers. */
 template <class T>
-__device__ inline void forward_all(at_work<T> &g, int begin, int end, const T *b) {
+__device__ MPKI_APART void forward_all(at_work<T> &g, int begin, int end, const T *b) {
     for (int s = begin; s < end;) {
         const mpki_cuda_systems_front f = g.plan->front[s];
         if (s + 1 < end) ask_for_next(g, s + 1, s + 2 < end ? s + 2 : s + 1);
@@ -176,7 +176,7 @@ __device__ inline void forward_all(at_work<T> &g, int begin, int end, const T *b
 }
 
 /** The same backward. */
-template <class T> __device__ inline void backward_all(at_work<T> &g, int begin, int end) {
+template <class T> __device__ MPKI_APART void backward_all(at_work<T> &g, int begin, int end) {
     for (int s = end - 1; s >= begin;) {
         const mpki_cuda_systems_front f = g.plan->front[s];
         if (f.behind > 0 && g.nt > 32) {

@@ -179,7 +179,7 @@ static int64_t gang_bytes(const mpki_cuda_systems_plan *p, int32_t nrhs, int blo
 static mpk_status blocks_of(mpki_cuda *cuda, int threads, int shared, int *blocks) {
 #ifdef __CUDACC__
     MPKI_TRY(cudaFuncSetAttribute(systems_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  shared > 48 << 10 ? shared : 48 << 10));
+                                  (int)cuda->shared_max)); /* for all objects, of whatever shape */
     MPKI_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, systems_kernel, threads,
                                                            (size_t)shared));
 #else
@@ -217,7 +217,10 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
         threads = threads == 32 ? 128 : 256;
     else if (threads == 32 && count <= (int64_t)sms * MPKI_SYSTEMS_FEW)
         threads = 64;
-    int64_t front = MPKI_SYSTEMS_FRONT_BYTES;
+    /* fronts lie in shared memory as far as blocks that are at work leave room */
+    const int64_t at_work = (count * each + sms - 1) / sms;
+    const int64_t room = (most - MPKI_SYSTEMS_CACHE_BYTES) / at_work - least;
+    int64_t front = room > MPKI_SYSTEMS_FRONT_BYTES ? room : MPKI_SYSTEMS_FRONT_BYTES;
     out->gang_rows = MPKI_SYSTEMS_GANG_ROWS;
     out->depth = depth;
 #ifndef __CUDACC__ /* tests ask for all of them */
@@ -250,8 +253,6 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
 }
 
 static int run(mpki_cuda *cuda, const mpki_cuda_systems_job *job) {
-    int blocks;
-    MPKI_PASS(blocks_of(cuda, job->threads, job->shared, &blocks));
     MPKI_TRY(MPKI_LAUNCH_CLUSTERS(cuda, systems_kernel, job->gangs * job->blocks, job->blocks,
                                   job->threads, (size_t)job->shared, *job));
     MPKI_TRY(cudaGetLastError());
