@@ -26,10 +26,9 @@ static mpk_status find_shape(mpk_context *ctx, mpki_many *many, int64_t count, i
     const mpki_device *d = many->device;
     if (many->shaped_for == count && many->shaped_nrhs == nrhs) return MPK_OK;
     many->shaped_for = 0;
-    const mpk_status status =
-        mpki_cuda_status(ctx, STAGE,
-                         d->table->systems->shape(d->cuda, many->scalar, &many->plan, count, nrhs,
-                                                  &many->shape));
+    const mpk_status status = mpki_cuda_status(
+        ctx, STAGE,
+        d->table->systems->shape(d->cuda, many->scalar, &many->plan, count, nrhs, &many->shape));
     if (!mpk_failed(status)) many->shaped_for = count, many->shaped_nrhs = nrhs;
     return status;
 }
@@ -198,7 +197,8 @@ static mpk_status send_items(mpk_context *ctx, mpki_many *many, const mpki_many_
     bool same = many->sent == call->count;
     if (!same) {
         many->sent = 0;
-        mpki_cuda_systems_item *item = mpki_resize(ctx, STAGE, many->item, call->count, sizeof *item);
+        mpki_cuda_systems_item *item =
+            mpki_resize(ctx, STAGE, many->item, call->count, sizeof *item);
         if (!item) return mpki_failed(ctx);
         many->item = item;
     }

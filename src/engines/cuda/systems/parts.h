@@ -12,11 +12,11 @@ typedef struct mpki_cuda_parts {
     /* nsuper, in that order: small fronts of the part that follow each other, from this one on, and
      * up to it; 0: it is not small */
     int32_t *ahead, *behind;
-    int32_t *first;               /* nsuper: of its subtree */
-    bool *alone;                  /* nsuper: in a warp's part */
-    int64_t *c, *u;               /* nsuper: where contributions, and vectors of solves, begin */
-    mpki_cuda_systems_part *list; /* parts + 1; the last: the other fronts */
-    int32_t parts, warps;         /* all; those of warps, which come first */
+    int32_t *first;                 /* nsuper: of its subtree */
+    bool *alone;                    /* nsuper: in a warp's part */
+    int64_t *c, *u;                 /* nsuper: where contributions, and vectors of solves, begin */
+    mpki_cuda_systems_part *list;   /* parts + 1; the last: the other fronts */
+    int32_t parts, warps;           /* all; those of warps, which come first */
     int64_t contributions, vectors; /* entries that they take */
 } mpki_cuda_parts;
 

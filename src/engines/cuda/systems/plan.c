@@ -136,12 +136,16 @@ static void fill_codes(const mpki_tree_view *t, const mpki_cuda_parts *parts, in
     y->at += count;
 }
 
-/* The lists of all fronts' entries, then those of their vectors. */
+/* The lists of all fronts' entries, then those of their vectors. front: NULL: they are counted. */
 static void fill_all_codes(const mpki_tree_view *t, const mpki_cuda_parts *parts, int32_t *code,
-                           int32_t *vector, sources *y) {
+                           int32_t *vector, mpki_cuda_systems_front *front, sources *y) {
     y->end = 0;
     y->at = 0, y->code = code;
-    for (int32_t k = 0; k < t->nsuper; k++) fill_codes(t, parts, parts->order[k], false, y);
+    for (int32_t k = 0; k < t->nsuper; k++) {
+        const int64_t begin = y->end;
+        fill_codes(t, parts, parts->order[k], false, y);
+        if (front) front[k].more = (int32_t)begin, front[k].mores = (int32_t)(y->end - begin);
+    }
     y->at = 0, y->code = vector;
     for (int32_t k = 0; k < t->nsuper; k++) fill_codes(t, parts, parts->order[k], true, y);
 }
@@ -240,7 +244,7 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
         mpki_cuda_parts_free(ctx, &parts);
         return mpki_failed(ctx);
     }
-    fill_all_codes(t, &parts, NULL, NULL, &from); /* counts */
+    fill_all_codes(t, &parts, NULL, NULL, NULL, &from);
     const layout y = count(view, &parts, from.end, &x);
     if (parts.contributions >= MPKI_FROM_MOST || y.entries >= MPKI_FROM_MOST ||
         y.more >= MPKI_FROM_MOST)
@@ -254,9 +258,10 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
         return status;
     }
     from.more = (void *)(x.p + y.more_at);
-    fill_all_codes(t, &parts, (void *)(x.p + y.code), (void *)(x.p + y.vector), &from);
-    mpki_release(ctx, memory);
     fill_fronts(view, &parts, &y, &x);
+    fill_all_codes(t, &parts, (void *)(x.p + y.code), (void *)(x.p + y.vector),
+                   (void *)(x.p + y.front), &from);
+    mpki_release(ctx, memory);
     mpki_cuda_systems_plan plan = {.parts = parts.parts,
                                    .warps = parts.warps,
                                    .contributions = parts.contributions,
@@ -288,6 +293,7 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     plan.max_front = t->max_front;
     plan.hermitian = t->symmetry == MPK_HERMITIAN && t->scalar >= MPK_C;
     plan.nnz = (int32_t)t->nnz;
+    plan.entries = (int32_t)y.entries;
     plan.given = (int32_t)view->given;
     plan.front = (const void *)(at + y.front);
     plan.entry = (const void *)(at + y.entry);

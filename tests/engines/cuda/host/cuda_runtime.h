@@ -29,7 +29,16 @@ typedef struct host_place {
 
 enum { HOST_STACK = 1 << 17, HOST_APART = 320, HOST_MOST = 1024, HOST_SHARED = 232 * 1024 };
 enum { HOST_CLUSTER_MOST = 8 }; /* blocks that are at work at once */
-enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SUM, HOST_OR, HOST_SYNC, HOST_BLOCK, HOST_CLUSTER };
+enum host_op {
+    HOST_SHFL = 1,
+    HOST_BALLOT,
+    HOST_MAX,
+    HOST_SUM,
+    HOST_OR,
+    HOST_SYNC,
+    HOST_BLOCK,
+    HOST_CLUSTER
+};
 
 typedef struct host_thread {
     void *turn[5]; /* where it goes on: the compiler's own setjmp, which keeps no signals */

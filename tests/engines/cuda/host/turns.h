@@ -16,7 +16,7 @@ static struct {
     unsigned waits, stands,
         left; // bits: in an operation of the warp, at the block's barrier, at their end
 } warps[HOST_WARPS];
-static unsigned each, together; // threads of a block, of all blocks at work
+static unsigned each, together;   // threads of a block, of all blocks at work
 static unsigned ended, clustered; // of these: at their end, at the cluster's barrier
 static struct {
     unsigned standing, ended; // threads of the block: at its barrier, at their end
@@ -187,9 +187,10 @@ static bool pass(bool backwards) {
     return ran;
 }
 
-void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *), void *arg, unsigned cluster) {
-    if (n * cluster > HOST_MOST || n % 32 || bytes > host_shared_most() || cluster > HOST_CLUSTER_MOST ||
-        blocks % cluster)
+void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *), void *arg,
+                 unsigned cluster) {
+    if (n * cluster > HOST_MOST || n % 32 || bytes > host_shared_most() ||
+        cluster > HOST_CLUSTER_MOST || blocks % cluster)
         wrong("a launch");
     entry = call, argument = arg, each = n, together = n * cluster;
     blockDim.x = n, gridDim.x = blocks;

@@ -12,18 +12,13 @@ __device__ inline int position(const mpki_cuda_systems_plan &p, const mpki_cuda_
                                int i) {
     return i < f.w ? f.first + i : p.rows[f.row + i - f.w];
 }
-/** Entry i of the vector of front f in a forward solve: b, scaled, and what children left. By each
- *  thread for itself; no barrier. */
+/** Entry i of the vector of front f in a forward solve: of y, and what children left. By each thread
+ *  for itself; no barrier. */
 template <class T>
-__device__ inline T gathered(const at_work<T> &g, const mpki_cuda_systems_front &f, const T *b,
-                             int i) {
+__device__ inline T gathered(const at_work<T> &g, const mpki_cuda_systems_front &f, int i) {
     const mpki_cuda_systems_plan &p = *g.plan;
     const int from = p.vector[f.vector + i], kind = from & 3;
-    T x = make<T>(0);
-    if (i < f.w) {
-        const int at = p.perm[f.first + i];
-        x = b[at] * g.scale[at];
-    }
+    T x = i < f.w ? g.y[f.first + i] : make<T>(0);
     if (kind == MPKI_FROM_CHILD) x = x + g.vector[from >> 2];
     if (kind == MPKI_FROM_MORE) {
         const int32_t *more = p.more + (from >> 2);
@@ -41,12 +36,12 @@ __device__ inline void leave(const at_work<T> &g, const mpki_cuda_systems_front 
         g.vector[f.u + i - f.w] = x;
 }
 
-/** y := L^-1 b of a small front: a lane has a row. By a warp; no barrier at the end. */
+/** y := L^-1 y of a small front: a lane has a row. By a warp; no barrier at the end. */
 template <class T>
-__device__ void forward_small(const at_work<T> &g, const mpki_cuda_systems_front &f, const T *b) {
+__device__ void forward_small(const at_work<T> &g, const mpki_cuda_systems_front &f) {
     const T *l = g.l + f.l;
     const int a = g.t & 31, AHEAD = 8;
-    T x = a < f.r ? gathered(g, f, b, a) : make<T>(0);
+    T x = a < f.r ? gathered(g, f, a) : make<T>(0);
     for (int c0 = 0; c0 < f.w; c0 += AHEAD) {
         T v[AHEAD];
 #pragma unroll
@@ -64,13 +59,12 @@ __device__ void forward_small(const at_work<T> &g, const mpki_cuda_systems_front
     __syncwarp();
 }
 
-/** y := L^-1 b of a front, whose vector is in shared memory meanwhile. By all threads of a block;
+/** y := L^-1 y of a front, whose vector is in shared memory meanwhile. By all threads of a block;
  *  barriers, one at the end. */
-template <class T>
-__device__ void forward(const at_work<T> &g, const mpki_cuda_systems_front &f, const T *b) {
+template <class T> __device__ void forward(const at_work<T> &g, const mpki_cuda_systems_front &f) {
     const T *l = g.l + f.l;
     T *v = g.panel_l();
-    for (int i = g.t; i < f.r; i += g.nt) v[i] = gathered(g, f, b, i);
+    for (int i = g.t; i < f.r; i += g.nt) v[i] = gathered(g, f, i);
     meet(g);
     for (int k0 = 0; k0 < f.w; k0 += CHUNK) {
         const int kw = f.w - k0 < CHUNK ? f.w - k0 : CHUNK;
@@ -148,26 +142,26 @@ template <class T> __device__ inline void ask_for_next(const at_work<T> &g, int 
     ask_for_all(g, g.l + next.l, (column(next.r, next.w) + next.w) * (int64_t)sizeof(T));
     ask_for_all(g, g.plan->rows + next.row, (next.r - next.w) * (int64_t)sizeof(int32_t));
     ask_for_all(g, g.plan->vector + next.vector, next.r * (int64_t)sizeof(int32_t));
+    ask_for_all(g, g.y + next.first, next.w * (int64_t)sizeof(T));
 }
 
-/** Fronts begin .. end-1 of a part forward; b: the right-hand side. A block's first warp does small
+/** Fronts begin .. end-1 of a part forward. A block's first warp does small
  *  ones. The team is a warp, or a block before and after. By all threads of the team; barriers. */
-template <class T>
-__device__ MPKI_APART void forward_all(at_work<T> &g, int begin, int end, const T *b) {
+template <class T> __device__ MPKI_APART void forward_all(at_work<T> &g, int begin, int end) {
     for (int s = begin; s < end;) {
         const mpki_cuda_systems_front f = g.plan->front[s];
         if (s + 1 < end) ask_for_next(g, s + 1, s + 2 < end ? s + 2 : s + 1);
         if (f.ahead == 0) {
-            forward(g, f, b);
+            forward(g, f);
             ++s;
         } else if (g.nt == 32) {
-            forward_small(g, f, b);
+            forward_small(g, f);
             ++s;
         } else {
             warps_alone(g);
             for (int k = s; k < s + f.ahead && g.thread < 32; ++k) {
                 if (k + 1 < s + f.ahead) ask_for_next(g, k + 1, k + 1);
-                forward_small(g, g.plan->front[k], b);
+                forward_small(g, g.plan->front[k]);
             }
             blocks_alone(g);
             s += f.ahead;
@@ -201,15 +195,20 @@ template <class T> __device__ MPKI_APART void solve(at_work<T> &g, T *x) {
     const mpki_cuda_systems_plan &p = *g.plan;
     const int warps = g.block / 32, number = g.rank * warps + g.thread / 32;
     meet(g);
+    for (int k = g.t; k < p.n; k += g.nt) {
+        const int i = p.perm[k];
+        g.y[k] = x[i] * g.scale[i];
+    }
+    meet(g);
     warps_alone(g);
     for (int k = number; k < p.warps; k += g.blocks * warps)
-        forward_all(g, p.part[k].begin, p.part[k].end, x);
+        forward_all(g, p.part[k].begin, p.part[k].end);
     blocks_alone(g);
     meet_all(g);
     for (int k = p.warps + g.rank; k < p.parts; k += g.blocks)
-        forward_all(g, p.part[k].begin, p.part[k].end, x);
+        forward_all(g, p.part[k].begin, p.part[k].end);
     meet_all(g);
-    if (g.rank == 0) forward_all(g, p.part[p.parts].begin, p.nsuper, x);
+    if (g.rank == 0) forward_all(g, p.part[p.parts].begin, p.nsuper);
     together(g);
     for (int k = g.t; k < p.n; k += g.nt) {
         T a = g.y[k], d = g.d[2 * k];

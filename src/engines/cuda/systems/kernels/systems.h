@@ -35,8 +35,8 @@ enum {
     MPKI_FROM_A = 2,     /* 4 k + 2: entry k of A */
     /* 4 k + 3: more[k]: how many of children; more[k + 1]: entry of A, or -1; then those numbers */
     MPKI_FROM_MORE = 3
-};                                    /* 0: nothing */
-enum { MPKI_FROM_MOST = 1 << 29 };    /* numbers are below */
+};                                 /* 0: nothing */
+enum { MPKI_FROM_MOST = 1 << 29 }; /* numbers are below */
 
 /** A range of fronts that a warp, or a block, does while others do other ones. */
 typedef struct mpki_cuda_systems_part {
@@ -44,10 +44,11 @@ typedef struct mpki_cuda_systems_part {
 } mpki_cuda_systems_part;
 
 typedef struct mpki_cuda_systems_front {
-    int32_t first, w, r;   /* position of its first column, columns, rows */
-    int32_t ahead, behind; /* small fronts of the part from here on, and up to here: a warp's */
-    int32_t row;           /* its rows below, in the list of rows */
+    int32_t first, w, r;    /* position of its first column, columns, rows */
+    int32_t ahead, behind;  /* small fronts of the part from here on, and up to here: a warp's */
+    int32_t row;            /* its rows below, in the list of rows */
     int32_t entry, entries; /* of A */
+    int32_t more, mores;    /* lists of what its entries are sums of */
     int32_t u;              /* where what it leaves in a forward solve begins */
     int32_t vector;         /* where the codes of its vector begin: r */
     int64_t l, c;           /* where its L and its contribution begin, in entries */
@@ -57,14 +58,14 @@ typedef struct mpki_cuda_systems_front {
 /** How all systems are done; lists lie on the device. */
 typedef struct mpki_cuda_systems_plan {
     int32_t n, nsuper, max_front, hermitian;
-    int32_t nnz, given;                   /* stored values; values that the caller has */
+    int32_t nnz, given, entries;          /* stored values; those that the caller has; in fronts */
     const mpki_cuda_systems_front *front; /* by parts, then the others, children before parents */
     const mpki_cuda_systems_part *part;   /* parts + 1; the last: the other fronts */
     int32_t parts, warps; /* all; those of warps, which come first; then those of blocks */
     const mpki_cuda_systems_entry *entry;
     const int32_t *code, *vector, *more; /* see MPKI_FROM_CHILD */
     const int32_t *rows;                 /* positions */
-    const int32_t *perm;     /* n */
+    const int32_t *perm;                 /* n */
     const signed char *pair; /* n, by position: 1, 2: first, second of a 2x2 pivot; 0: 1x1 */
     const double *matched;   /* n, or NULL */
     /* A in both triangles by rows: ~from: conjugated */
@@ -73,7 +74,7 @@ typedef struct mpki_cuda_systems_plan {
      * gather_mirror[k] on came from the other triangle; NULL: it is the caller's k-th */
     const int32_t *gather_ptr, *gather_mirror, *gather;
     double symmetry_noise; /* of both sums, where there are two: rounding, in parts of the larger */
-    const int32_t *diagonal; /* n: stored value of a diagonal entry, or -1 */
+    const int32_t *diagonal;        /* n: stored value of a diagonal entry, or -1 */
     int64_t contributions, vectors; /* entries of the work space that fronts leave */
     mpki_cuda_systems_home home;
 } mpki_cuda_systems_plan;
@@ -132,7 +133,7 @@ typedef struct mpki_cuda_systems_job {
 /** How gangs are made for a plan and a number of systems. */
 typedef struct mpki_cuda_systems_shape {
     int32_t gangs, blocks, threads, gang_rows, depth, shared; /* as in a job */
-    int64_t gang_bytes;                                /* of work space, for one gang */
+    int64_t gang_bytes;                                       /* of work space, for one gang */
 } mpki_cuda_systems_shape;
 
 typedef struct mpki_cuda_systems_table {
