@@ -173,11 +173,12 @@ static bool release() {
     return false;
 }
 
-// Each that can run, once; true if one did.
-static bool pass(bool backwards) {
+// Each of a block that can run, once; true if one did.
+static bool pass(unsigned part, bool backwards) {
+    const unsigned first = part * each / 32, some = each / 32;
     bool ran = false;
-    for (unsigned k = 0; k < together / 32; ++k) {
-        const unsigned w = backwards ? together / 32 - 1 - k : k;
+    for (unsigned k = 0; k < some; ++k) {
+        const unsigned w = first + (backwards ? some - 1 - k : k);
         now.w = w, now.backwards = backwards;
         now.rest = ~(warps[w].waits | warps[w].stands | warps[w].left);
         if (now.rest == 0) continue;
@@ -202,8 +203,13 @@ void host_launch(unsigned blocks, unsigned n, size_t bytes, void (*call)(void *)
         }
         ended = clustered = 0;
         const bool backwards = first_block / cluster % 2; // every other time: no order is promised
-        while (ended < together)
-            if (!pass(backwards) && ended < together && !release()) wrong("threads wait for ever");
+        while (ended < together) {
+            bool ran =
+                false; // a block goes on until it waits for others, which come into no step with it
+            for (unsigned k = 0; k < cluster; ++k)
+                while (pass(backwards ? cluster - 1 - k : k, backwards)) ran = true;
+            if (!ran && ended < together && !release()) wrong("threads wait for ever");
+        }
     }
 }
 
