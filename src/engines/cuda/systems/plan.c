@@ -73,35 +73,32 @@ static int64_t number(int64_t r, int64_t i, int64_t j) {
 /* Sources of the entries of one front, or of its vector, on their way to codes. A front comes twice:
  * how many sources an entry has, then where they are. */
 typedef struct sources {
-    int32_t *of;     /* of each entry: how many of children; then where their list goes on */
-    int32_t *a;      /* of each entry: entry of A, or -1 */
+    int32_t *of;     /* of each entry: how many; then where their list goes on */
     int32_t *code;   /* of all fronts */
     int32_t *more;   /* lists; NULL: they are only counted */
     int64_t at, end; /* codes of this front begin; lists end */
 } sources;
 
-/* Lists for the entries 0 .. count - 1 of a front, whose sources were counted; their codes, but for
- * those of a single child. */
+/* Lists for those of the entries 0 .. count - 1 of a front that have several sources. */
 static void open_lists(sources *y, int64_t count) {
     for (int64_t e = 0; e < count; e++) {
-        const int32_t of = y->of[e], a = y->a[e];
-        const bool list = of > 1 || (of == 1 && a >= 0);
-        if (y->more) y->code[y->at + e] = a >= 0 ? 4 * a + MPKI_FROM_A : 0;
+        const int32_t of = y->of[e];
+        if (y->more) y->code[y->at + e] = 0;
         y->of[e] = -1;
-        if (!list) continue;
+        if (of <= 1) continue;
         if (y->more) {
-            y->code[y->at + e] = 4 * (int32_t)y->end + MPKI_FROM_MORE;
-            y->more[y->end] = of, y->more[y->end + 1] = a;
-            y->of[e] = (int32_t)y->end + 2;
+            y->code[y->at + e] = 2 * (int32_t)y->end + 2;
+            y->more[y->end] = of;
+            y->of[e] = (int32_t)y->end + 1;
         }
-        y->end += of + 2;
+        y->end += of + 1;
     }
 }
 
 /* Number k of what children left comes to entry e. */
 static void add_source(sources *y, int64_t e, int64_t k) {
     if (y->of[e] < 0)
-        y->code[y->at + e] = 4 * (int32_t)k + MPKI_FROM_CHILD;
+        y->code[y->at + e] = 2 * (int32_t)k + MPKI_FROM_CHILD;
     else
         y->more[y->of[e]++] = (int32_t)k;
 }
@@ -110,11 +107,7 @@ static void add_source(sources *y, int64_t e, int64_t k) {
 static void fill_codes(const mpki_tree_view *t, const mpki_cuda_parts *parts, int32_t s,
                        bool vector, sources *y) {
     const int64_t r = rows_of(t, s), count = vector ? r : r * (r + 1) / 2;
-    for (int64_t e = 0; e < count; e++) y->of[e] = 0, y->a[e] = -1;
-    for (int64_t k = t->scatter_ptr[s]; !vector && k < t->scatter_ptr[s + 1]; k++) {
-        const mpki_scatter *e = &t->scatter[k];
-        y->a[number(r, e->row < 0 ? ~e->row : e->row, e->col)] = (int32_t)k;
-    }
+    for (int64_t e = 0; e < count; e++) y->of[e] = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int32_t q = t->child_ptr[s]; q < t->child_ptr[s + 1]; q++) {
             const int32_t c = t->child[q];
@@ -165,8 +158,6 @@ static void fill_fronts(const mpki_systems_view *view, const mpki_cuda_parts *pa
                                              .ahead = parts->ahead[k],
                                              .behind = parts->behind[k],
                                              .row = (int32_t)t->rptr[s],
-                                             .entry = (int32_t)begin,
-                                             .entries = (int32_t)(end - begin),
                                              .u = (int32_t)parts->u[s],
                                              .vector = (int32_t)vector,
                                              .l = view->l[s],
@@ -179,6 +170,7 @@ static void fill_fronts(const mpki_systems_view *view, const mpki_cuda_parts *pa
             const int32_t at = row < w ? t->sptr[s] + row : t->ridx[t->rptr[s] + row - w];
             entry[e] =
                 (mpki_cuda_systems_entry){.from = a->row < 0 ? ~(int32_t)a->src : (int32_t)a->src,
+                                          .to = (int32_t)(view->l[s] + number(r, row, a->col)),
                                           .i = t->perm[at],
                                           .j = t->perm[t->sptr[s] + a->col]};
         }
@@ -238,16 +230,16 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     mpk_status status = mpki_cuda_parts_make(ctx, t, &parts);
     if (mpk_failed(status)) return status;
     const int64_t most = (int64_t)t->max_front * (t->max_front + 1) / 2;
-    int32_t *memory = MPKI_NEW(ctx, STAGE, 2 * most, int32_t);
-    sources from = {.of = memory, .a = memory + most};
+    int32_t *memory = MPKI_NEW(ctx, STAGE, most, int32_t);
+    sources from = {.of = memory};
     if (!memory) {
         mpki_cuda_parts_free(ctx, &parts);
         return mpki_failed(ctx);
     }
     fill_all_codes(t, &parts, NULL, NULL, NULL, &from);
     const layout y = count(view, &parts, from.end, &x);
-    if (parts.contributions >= MPKI_FROM_MOST || y.entries >= MPKI_FROM_MOST ||
-        y.more >= MPKI_FROM_MOST)
+    if (parts.contributions >= MPKI_FROM_MOST || y.more >= MPKI_FROM_MOST ||
+        view->l[t->nsuper] > INT32_MAX)
         status = mpki_error(ctx, MPK_ERR_SIZE, STAGE, t->nnz,
                             "a pattern of that size is not for many systems on a GPU");
     if (!mpk_failed(status)) x.p = mpki_calloc(ctx, STAGE, x.bytes, 1);

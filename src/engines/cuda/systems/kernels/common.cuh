@@ -39,7 +39,7 @@ template <class T> struct at_work {
     T *ax, *l, *d;
     R *scale, *norm;
     /* work space, in global memory: n entries each, w: reals; x: of all sides; what fronts leave */
-    T *y, *r, *best, *x, *contribution, *scaled, *vector;
+    T *y, *r, *best, *x, *contribution, *vector;
     R *w;
     double *exchange; /* of the gang: 2 x blocks x N_MOST */
     mutable int turn; /* which half of it is next */

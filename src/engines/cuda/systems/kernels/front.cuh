@@ -80,23 +80,27 @@ __device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T
     ++t.pairs;
 }
 
-/** Entries of A, scaled, as fronts take them. By all threads of the gang; a barrier at the end. */
-template <class T> __device__ inline void scale_entries(const at_work<T> &g) {
-    for (int k = g.t; k < g.plan->entries; k += g.nt) {
-        const mpki_cuda_systems_entry e = g.plan->entry[k];
+/** L := entries of A, scaled, where fronts take them. By all threads of the gang; barriers, one at the
+ *  end. */
+template <class T> __device__ inline void place_entries(const at_work<T> &g) {
+    const mpki_cuda_systems_plan &p = *g.plan;
+    const int64_t all = (p.home.d - p.home.l) / (int64_t)sizeof(T);
+    for (int64_t k = g.t; k < all; k += g.nt) g.l[k] = make<T>(0);
+    meet(g);
+    for (int k = g.t; k < p.entries; k += g.nt) {
+        const mpki_cuda_systems_entry e = p.entry[k];
         const T x = g.ax[e.from < 0 ? ~e.from : e.from] * (g.scale[e.i] * g.scale[e.j]);
-        g.scaled[k] = e.from < 0 ? conj(x) : x;
+        g.l[e.to] = e.from < 0 ? conj(x) : x;
     }
     meet(g);
 }
 
-/** A sum of several: an entry of A, then what children left. By each thread for itself; no
- *  barrier. */
-template <class T> __device__ inline T sum_of_more(const at_work<T> &g, const T *left, int at) {
-    const int32_t *more = g.plan->more + at;
-    const int count = more[0], a = more[1];
-    T x = a >= 0 ? g.scaled[a] : make<T>(0);
-    for (int k = 0; k < count; ++k) x = x + left[more[2 + k]];
+/** x and what several children left. By each thread for itself; no barrier. */
+template <class T>
+__device__ inline T sum_of_more(const mpki_cuda_systems_plan &p, T x, const T *left, int code) {
+    const int32_t *more = p.more + (code - 2) / 2;
+    const int count = more[0];
+    for (int k = 1; k <= count; ++k) x = x + left[more[k]];
     return x;
 }
 
@@ -110,19 +114,23 @@ __device__ inline void assemble(const at_work<T> &g, const mpki_cuda_systems_fro
     const int AHEAD = scalar_of<T>::complex ? 2 : 4; /* that are on their way at a time */
     for (int e0 = t; e0 < all; e0 += AHEAD * nt) {
         int from[AHEAD];
-        T x[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; ++k) from[k] = e0 + k * nt < all ? code[e0 + k * nt] : 0;
-#pragma unroll
-        for (int k = 0; k < AHEAD; ++k)
-            x[k] = (from[k] & 3) == MPKI_FROM_CHILD ? g.contribution[from[k] >> 2]
-                   : (from[k] & 3) == MPKI_FROM_A   ? g.scaled[from[k] >> 2]
-                                                    : make<T>(0);
+        T x[AHEAD], y[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {
             const int e = e0 + k * nt;
-            if ((from[k] & 3) == MPKI_FROM_MORE)
-                x[k] = sum_of_more(g, g.contribution, from[k] >> 2);
+            from[k] = e < all ? code[e] : 0;
+            x[k] = e < own ? at.l[e] : make<T>(0);
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; ++k)
+            y[k] = from[k] & MPKI_FROM_CHILD ? g.contribution[from[k] >> 1] : make<T>(0);
+#pragma unroll
+        for (int k = 0; k < AHEAD; ++k) {
+            const int e = e0 + k * nt;
+            if (from[k] & MPKI_FROM_CHILD)
+                x[k] = x[k] + y[k];
+            else if (from[k] > 0)
+                x[k] = sum_of_more(*g.plan, x[k], g.contribution, from[k]);
             if (e < all) *(e < own ? at.own + e : at.rest + e) = x[k];
         }
     }
@@ -435,7 +443,7 @@ __device__ MPKI_APART void factor_front(const at_work<T> &g, int s, tally<R> &al
     if (s + 1 < p.nsuper) { /* what the next front is made from */
         const mpki_cuda_systems_front &next = p.front[s + 1];
         ask_for_all(g, &p.front[s + 2 < p.nsuper ? s + 2 : s + 1], sizeof next);
-        ask_for_all(g, g.scaled + next.entry, next.entries * (int64_t)sizeof(T));
+        ask_for_all(g, g.l + next.l, (column(next.r, next.w) + next.w) * (int64_t)sizeof(T));
         ask_for_all(g, p.code + next.code, next.r * (next.r + 1) / 2 * (int64_t)sizeof *p.code);
         ask_for_all(g, p.more + next.more, next.mores * (int64_t)sizeof *p.more);
     }
@@ -495,7 +503,7 @@ template <class T, class R> __device__ inline int factor_some(at_work<T> &g, int
 template <class T, class R> __device__ MPKI_APART void factor(at_work<T> &g, tally<R> &t) {
     const mpki_cuda_systems_plan &p = *g.plan;
     const int warps = g.block / 32;
-    scale_entries(g);
+    place_entries(g);
     warps_alone(g);
     for (int k = g.rank * warps + g.thread / 32; k < p.warps; k += g.blocks * warps)
         for (int s = p.part[k].begin; s < p.part[k].end; ++s) factor_front(g, s, t);

@@ -17,14 +17,10 @@ __device__ inline int position(const mpki_cuda_systems_plan &p, const mpki_cuda_
 template <class T>
 __device__ inline T gathered(const at_work<T> &g, const mpki_cuda_systems_front &f, int i) {
     const mpki_cuda_systems_plan &p = *g.plan;
-    const int from = p.vector[f.vector + i], kind = from & 3;
-    T x = i < f.w ? g.y[f.first + i] : make<T>(0);
-    if (kind == MPKI_FROM_CHILD) x = x + g.vector[from >> 2];
-    if (kind == MPKI_FROM_MORE) {
-        const int32_t *more = p.more + (from >> 2);
-        for (int k = 0; k < more[0]; ++k) x = x + g.vector[more[2 + k]];
-    }
-    return x;
+    const int from = p.vector[f.vector + i];
+    const T x = i < f.w ? g.y[f.first + i] : make<T>(0);
+    if (from & MPKI_FROM_CHILD) return x + g.vector[from >> 1];
+    return from > 0 ? sum_of_more(p, x, g.vector, from) : x;
 }
 
 /** Entry i of the vector of front f, where it is next. By each thread for itself; no barrier. */

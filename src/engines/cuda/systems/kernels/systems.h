@@ -22,21 +22,19 @@ typedef struct mpki_cuda_systems_home {
     int64_t bytes;
 } mpki_cuda_systems_home;
 
-/** An entry of A on its way into its front, scaled by i and j. */
+/** An entry of A on its way to the columns of L where its front begins, scaled by i and j. */
 typedef struct mpki_cuda_systems_entry {
-    int32_t from; /* of the values; ~from: conjugated */
+    int32_t from, to; /* of the values, ~from: conjugated; of L */
     int32_t i, j;
 } mpki_cuda_systems_entry;
 
-/** What an entry of a front, or of its vector in a forward solve, is the sum of: a code. What
- *  children left lies in the work space; they come in their order, after A. */
+/** What children leave for an entry of a front, or of its vector in a forward solve: a code. It lies
+ *  in the work space, and comes in the order of the children. */
 enum {
-    MPKI_FROM_CHILD = 1, /* 4 k + 1: number k of what children left */
-    MPKI_FROM_A = 2,     /* 4 k + 2: entry k of A */
-    /* 4 k + 3: more[k]: how many of children; more[k + 1]: entry of A, or -1; then those numbers */
-    MPKI_FROM_MORE = 3
+    MPKI_FROM_CHILD = 1, /* 2 k + 1: number k of what children left */
+    /* 2 k + 2: more[k] of them, whose numbers follow there */
+    MPKI_FROM_MOST = (1 << 30) - 1 /* numbers are below */
 };                                 /* 0: nothing */
-enum { MPKI_FROM_MOST = 1 << 29 }; /* numbers are below */
 
 /** A range of fronts that a warp, or a block, does while others do other ones. */
 typedef struct mpki_cuda_systems_part {
@@ -44,15 +42,14 @@ typedef struct mpki_cuda_systems_part {
 } mpki_cuda_systems_part;
 
 typedef struct mpki_cuda_systems_front {
-    int32_t first, w, r;    /* position of its first column, columns, rows */
-    int32_t ahead, behind;  /* small fronts of the part from here on, and up to here: a warp's */
-    int32_t row;            /* its rows below, in the list of rows */
-    int32_t entry, entries; /* of A */
-    int32_t more, mores;    /* lists of what its entries are sums of */
-    int32_t u;              /* where what it leaves in a forward solve begins */
-    int32_t vector;         /* where the codes of its vector begin: r */
-    int64_t l, c;           /* where its L and its contribution begin, in entries */
-    int64_t code;           /* where the codes of its entries begin: r (r + 1) / 2 */
+    int32_t first, w, r;   /* position of its first column, columns, rows */
+    int32_t ahead, behind; /* small fronts of the part from here on, and up to here: a warp's */
+    int32_t row;           /* its rows below, in the list of rows */
+    int32_t more, mores;   /* lists of what its entries are sums of */
+    int32_t u;             /* where what it leaves in a forward solve begins */
+    int32_t vector;        /* where the codes of its vector begin: r */
+    int64_t l, c;          /* where its L and its contribution begin, in entries */
+    int64_t code;          /* where the codes of its entries begin: r (r + 1) / 2 */
 } mpki_cuda_systems_front;
 
 /** How all systems are done; lists lie on the device. */

@@ -143,7 +143,6 @@ static __global__ void __launch_bounds__(MOST, 2)
     /* what fronts leave when they are factorized lies where vectors of solves do */
     g.exchange = (double *)((char *)job.work + gang * job.gang_bytes), g.turn = 0;
     g.contribution = (T *)(g.exchange + 2 * g.blocks * N_MOST);
-    g.scaled = g.contribution + p.contributions;
     g.y = g.contribution;
     g.r = g.y + n, g.best = g.r + n, g.x = g.best + n;
     g.vector = g.x + n * (job.nrhs > 1 ? job.nrhs : 1);
@@ -170,7 +169,7 @@ static int64_t gang_bytes(const mpki_cuda_systems_plan *p, int32_t nrhs, int blo
     const int64_t solve =
         ((3 + (nrhs > 1 ? nrhs : 1)) * (int64_t)p->n + p->vectors) * (int64_t)sizeof(T) +
         (int64_t)p->n * (int64_t)sizeof(R);
-    const int64_t left = (p->contributions + p->entries) * (int64_t)sizeof(T);
+    const int64_t left = p->contributions * (int64_t)sizeof(T);
     const int64_t bytes =
         2 * blocks * N_MOST * (int64_t)sizeof(double) + (solve > left ? solve : left);
     return (bytes + 255) & ~(int64_t)255;
