@@ -109,18 +109,33 @@ __device__ inline void after_previous() {
  * above (thread block clusters, CUDA C++ Programming Guide). Returns a cudaError_t. */
 #ifndef MPKI_LAUNCH_CLUSTERS
 namespace mpki {
+inline cudaLaunchConfig_t of_clusters(cudaLaunchAttribute *cluster, int blocks, int each,
+                                      int threads, size_t bytes, cudaStream_t stream) {
+    cudaLaunchConfig_t how = {};
+    cluster->id = cudaLaunchAttributeClusterDimension;
+    cluster->val.clusterDim.x = (unsigned)each;
+    cluster->val.clusterDim.y = cluster->val.clusterDim.z = 1;
+    how.gridDim = dim3((unsigned)blocks), how.blockDim = dim3((unsigned)threads);
+    how.dynamicSmemBytes = bytes, how.stream = stream;
+    how.attrs = cluster, how.numAttrs = each > 1;
+    return how;
+}
 template <class... P, class... A>
 inline cudaError_t launch_clusters(void (*kernel)(P...), int blocks, int each, int threads,
                                    size_t bytes, cudaStream_t stream, A... arguments) {
     cudaLaunchAttribute cluster;
-    cudaLaunchConfig_t how = {};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim.x = (unsigned)each;
-    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-    how.gridDim = dim3((unsigned)blocks), how.blockDim = dim3((unsigned)threads);
-    how.dynamicSmemBytes = bytes, how.stream = stream;
-    how.attrs = &cluster, how.numAttrs = each > 1;
+    const cudaLaunchConfig_t how = of_clusters(&cluster, blocks, each, threads, bytes, stream);
     return cudaLaunchKernelEx(&how, kernel, (P)arguments...);
+}
+/** Does the device have room for one cluster of that shape? */
+template <class... P>
+inline bool cluster_fits(void (*kernel)(P...), int each, int threads, size_t bytes) {
+    cudaLaunchAttribute cluster;
+    const cudaLaunchConfig_t how = of_clusters(&cluster, each, each, threads, bytes, NULL);
+    int clusters = 0;
+    const bool known = !cudaOccupancyMaxActiveClusters(&clusters, (const void *)kernel, &how);
+    if (!known) (void)cudaGetLastError(); /* it is not kept for the next one who asks */
+    return known && clusters > 0;
 }
 /** All threads of the cluster meet, and see what others wrote. By all threads; a barrier. */
 __device__ inline void cluster_meet() {

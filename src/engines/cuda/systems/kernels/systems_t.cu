@@ -244,6 +244,9 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
     out->shared = (int32_t)((shared + 15) & ~(int64_t)15);
     MPKI_PASS(blocks_of(cuda, threads, out->shared, &blocks));
     if (blocks < 1) return refuse(cuda, MPK_ERR_UNSUPPORTED, "no block of threads fits");
+#ifdef __CUDACC__
+    while (each > 1 && !cluster_fits(systems_kernel, each, threads, (size_t)out->shared)) each /= 2;
+#endif
     int64_t all = (int64_t)blocks * sms / each;
     if (all < 1) all = 1;
     out->blocks = each;
