@@ -196,8 +196,6 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
     int depth = p->max_front < MPKI_SYSTEMS_DEEP_ROWS ? PANEL : MPKI_SYSTEMS_DEEP * PANEL;
 #ifndef __CUDACC__
     depth = (int)host_told("METAPACK_CUDA_HOST_DEPTH", depth);
-#else
-    if (getenv("METAPACK_SYSTEMS_DEPTH")) depth = atoi(getenv("METAPACK_SYSTEMS_DEPTH"));
 #endif
     while (depth > PANEL && HEADER + team_bytes<T>(p->max_front, depth) > most / 2) depth /= 2;
     const int64_t least = HEADER + team_bytes<T>(p->max_front, depth);
@@ -228,11 +226,6 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
     front = host_told("METAPACK_CUDA_HOST_FRONT", front);
     each = (int)host_told("METAPACK_CUDA_HOST_GANG", 1);
     out->gang_rows = (int32_t)host_told("METAPACK_CUDA_HOST_GANG_ROWS", out->gang_rows);
-#else
-    if (getenv("METAPACK_SYSTEMS_GANG")) each = atoi(getenv("METAPACK_SYSTEMS_GANG"));
-    if (getenv("METAPACK_SYSTEMS_THREADS")) threads = atoi(getenv("METAPACK_SYSTEMS_THREADS"));
-    if (getenv("METAPACK_SYSTEMS_FRONT")) front = atoi(getenv("METAPACK_SYSTEMS_FRONT"));
-    if (getenv("METAPACK_SYSTEMS_ROWS")) out->gang_rows = atoi(getenv("METAPACK_SYSTEMS_ROWS"));
 #endif
     if (front > whole) front = whole;
     if (front > most - least) front = most - least;
