@@ -299,48 +299,55 @@ __device__ inline void place_of(int e, int &i, int &j) {
     j = e - i * (i + 1) / 2;
 }
 
-/** What is behind the panel, from row and column p1 on, in tiles of B x B: less L D L^T. By threads
- *  of number t of nt; no barrier. */
-template <int B, class T>
-__device__ void update(const at_work<T> &g, const front_at<T> &f, int p0, int nb, bool last, int t,
-                       int nt) {
-    const int p1 = p0 + nb, size = f.r - p1, across = (size + B - 1) / B, rows = g.rows;
+/** What is behind the panel, from row and column p1 on, an entry a thread: less L D L^T. By threads of
+ *  number t of nt; no barrier. */
+template <class T>
+__device__ void update_one(const at_work<T> &g, const front_at<T> &f, int p0, int nb, bool last,
+                           int t, int nt) {
+    const int p1 = p0 + nb, size = f.r - p1, rows = g.rows, entries = size * (size + 1) / 2;
+    for (int e = t; e < entries; e += nt) {
+        int i, j;
+        place_of(e, i, j);
+        i += p1, j += p1;
+        const int at = column(f.r, j) + i;
+        T x = (j < f.w ? f.own : f.rest)[at];
+        const T *l = g.panel_l() + i - p0, *ld = g.panel_ld() + j - p0;
+        for (int c = 0; c < nb; ++c, l += rows, ld += rows) nfma(x, l[0], ld[0]);
+        (last ? f.c : j < f.w ? f.own : f.rest)[at] = x;
+    }
+}
+
+/** The same, two rows of two columns a thread. Each of the four has a name: of an array [2][2] in the
+ *  body of a template nvcc 13.0 makes wrong code for 9.0 (right with -Xptxas -O1 and where the
+ *  function is not inlined). */
+template <class T>
+__device__ MPKI_APART void update_two(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
+                                      bool last, int t, int nt) {
+    const int p1 = p0 + nb, size = f.r - p1, across = (size + 1) / 2, rows = g.rows;
     const int tiles = across * (across + 1) / 2;
     for (int e = t; e < tiles; e += nt) {
         int ti, tj;
         place_of(e, ti, tj);
-        const int i0 = p1 + B * ti, j0 = p1 + B * tj;
-        T x[B][B];
-#pragma unroll
-        for (int b = 0; b < B; ++b) {
-            const int j = j0 + b;
-            const T *from = (j < f.w ? f.own : f.rest) + column(f.r, j);
-#pragma unroll
-            for (int a = 0; a < B; ++a) {
-                const int i = i0 + a;
-                x[a][b] = i < f.r && i >= j ? from[i] : make<T>(0);
-            }
-        }
+        const int i0 = p1 + 2 * ti, j0 = p1 + 2 * tj, i1 = i0 + 1, j1 = j0 + 1;
+        const bool above = ti > tj, below = i1 < f.r; /* (i0, j1), and row i1 are there */
+        const T *from0 = (j0 < f.w ? f.own : f.rest) + column(f.r, j0);
+        const T *from1 = (j1 < f.w ? f.own : f.rest) + column(f.r, j1);
+        T x00 = from0[i0], x10 = below ? from0[i1] : make<T>(0);
+        T x01 = above ? from1[i0] : make<T>(0), x11 = below ? from1[i1] : make<T>(0);
         const T *l = g.panel_l() + i0 - p0, *ld = g.panel_ld() + j0 - p0;
-        for (int c = 0; c < nb; ++c, l += rows, ld += rows) {
-            T u[B], v[B];
-#pragma unroll
-            for (int a = 0; a < B; ++a) u[a] = l[a], v[a] = ld[a]; /* rows has room behind r */
-#pragma unroll
-            for (int b = 0; b < B; ++b)
-#pragma unroll
-                for (int a = 0; a < B; ++a) nfma(x[a][b], u[a], v[b]);
+        for (int c = 0; c < nb; ++c, l += rows, ld += rows) { /* rows has room behind r */
+            const T u0 = l[0], u1 = l[1], v0 = ld[0], v1 = ld[1];
+            nfma(x00, u0, v0);
+            nfma(x10, u1, v0);
+            nfma(x01, u0, v1);
+            nfma(x11, u1, v1);
         }
-#pragma unroll
-        for (int b = 0; b < B; ++b) {
-            const int j = j0 + b;
-            T *to = (last ? f.c : j < f.w ? f.own : f.rest) + column(f.r, j);
-#pragma unroll
-            for (int a = 0; a < B; ++a) {
-                const int i = i0 + a;
-                if (i < f.r && i >= j) to[i] = x[a][b];
-            }
-        }
+        T *to0 = (last ? f.c : j0 < f.w ? f.own : f.rest) + column(f.r, j0);
+        T *to1 = (last ? f.c : j1 < f.w ? f.own : f.rest) + column(f.r, j1);
+        to0[i0] = x00;
+        if (below) to0[i1] = x10;
+        if (above) to1[i0] = x01;
+        if (below) to1[i1] = x11;
     }
 }
 
@@ -393,9 +400,9 @@ __device__ inline void update_behind(const at_work<T> &g, const front_at<T> &f, 
     if (size >= MPKI_SYSTEMS_WARP_UPDATE)
         update_by_warps(g, f, p0, nb, f.r, last, t, nt);
     else if (half * (half + 1) / 2 >= nt)
-        update<2>(g, f, p0, nb, last, t, nt);
+        update_two(g, f, p0, nb, last, t, nt);
     else
-        update<1>(g, f, p0, nb, last, t, nt);
+        update_one(g, f, p0, nb, last, t, nt);
 }
 
 /** The whole panel. By all threads of a warp or block; barriers, one at the end. */
