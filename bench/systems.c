@@ -339,7 +339,7 @@ int main(int argc, char **argv) {
                 by_clock ? (figures){0} : in_turn(ctx, an, &o, few, ax, v.nnz, b, x, v.n);
             const double us = 1e6 / (double)many, each = 1e6 / (double)few;
             const char *name = strrchr(matrix[m], '/') ? strrchr(matrix[m], '/') + 1 : matrix[m];
-            printf("%-28.28s %6d %6lld | %8.1f %8.1f %8.1f %8.1f | %8.1f %8.1f %8.1f | %6.2f %6.2f "
+            printf("%-28.28s %6d %6lld | %8.2f %8.2f %8.2f %8.2f | %8.1f %8.1f %8.1f | %6.2f %6.2f "
                    "%7.0e %6lld %6.0f\n",
                    name, v.n, (long long)many, f.factor_s * us, f.bare_s * us, f.refined_s * us,
                    f.both_s * us, g.factor_s * each, g.bare_s * each, g.refined_s * each,

@@ -104,4 +104,50 @@ __device__ inline void after_previous() {
     mpki::launch_next(cuda, kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__)
 #endif
 
+/* MPKI_LAUNCH_CLUSTERS: for kernels whose blocks, `each` of them that follow each other, wait for
+ * one another by mpki::cluster_meet(); with more than one the device and the code have to be 9.0 or
+ * above (thread block clusters, CUDA C++ Programming Guide). Returns a cudaError_t. */
+#ifndef MPKI_LAUNCH_CLUSTERS
+namespace mpki {
+inline cudaLaunchConfig_t of_clusters(cudaLaunchAttribute *cluster, int blocks, int each,
+                                      int threads, size_t bytes, cudaStream_t stream) {
+    cudaLaunchConfig_t how = {};
+    cluster->id = cudaLaunchAttributeClusterDimension;
+    cluster->val.clusterDim.x = (unsigned)each;
+    cluster->val.clusterDim.y = cluster->val.clusterDim.z = 1;
+    how.gridDim = dim3((unsigned)blocks), how.blockDim = dim3((unsigned)threads);
+    how.dynamicSmemBytes = bytes, how.stream = stream;
+    how.attrs = cluster, how.numAttrs = each > 1;
+    return how;
+}
+template <class... P, class... A>
+inline cudaError_t launch_clusters(void (*kernel)(P...), int blocks, int each, int threads,
+                                   size_t bytes, cudaStream_t stream, A... arguments) {
+    cudaLaunchAttribute cluster;
+    const cudaLaunchConfig_t how = of_clusters(&cluster, blocks, each, threads, bytes, stream);
+    return cudaLaunchKernelEx(&how, kernel, (P)arguments...);
+}
+/** Does the device have room for one cluster of that shape? */
+template <class... P>
+inline bool cluster_fits(void (*kernel)(P...), int each, int threads, size_t bytes) {
+    cudaLaunchAttribute cluster;
+    const cudaLaunchConfig_t how = of_clusters(&cluster, each, each, threads, bytes, NULL);
+    int clusters = 0;
+    const bool known = !cudaOccupancyMaxActiveClusters(&clusters, (const void *)kernel, &how);
+    if (!known) (void)cudaGetLastError(); /* it is not kept for the next one who asks */
+    return known && clusters > 0;
+}
+/** All threads of the cluster meet, and see what others wrote. By all threads; a barrier. */
+__device__ inline void cluster_meet() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release;\n\t"
+                 "barrier.cluster.wait.acquire;" ::
+                     : "memory");
+#endif
+}
+} // namespace mpki
+#define MPKI_LAUNCH_CLUSTERS(cuda, kernel, blocks, each, threads, bytes, ...)                      \
+    mpki::launch_clusters(kernel, blocks, each, threads, bytes, (cuda)->sparse, __VA_ARGS__)
+#endif
+
 #endif

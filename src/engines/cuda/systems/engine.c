@@ -17,7 +17,20 @@ static void many_free(mpk_context *ctx, mpki_many *many) {
     for (int64_t k = 0; k < many->slabs; k++)
         many->device->table->release(many->device->cuda, many->slab[k].p);
     mpki_release(ctx, many->slab);
+    mpki_release(ctx, many->item);
     mpki_release(ctx, many);
+}
+
+/* many->shape for so many systems and right-hand sides, unless it is that. */
+static mpk_status find_shape(mpk_context *ctx, mpki_many *many, int64_t count, int32_t nrhs) {
+    const mpki_device *d = many->device;
+    if (many->shaped_for == count && many->shaped_nrhs == nrhs) return MPK_OK;
+    many->shaped_for = 0;
+    const mpk_status status = mpki_cuda_status(
+        ctx, STAGE,
+        d->table->systems->shape(d->cuda, many->scalar, &many->plan, count, nrhs, &many->shape));
+    if (!mpk_failed(status)) many->shaped_for = count, many->shaped_nrhs = nrhs;
+    return status;
 }
 
 static mpk_status make(mpk_context *ctx, const mpki_systems_view *view, mpki_many **out) {
@@ -27,11 +40,8 @@ static mpk_status make(mpk_context *ctx, const mpki_systems_view *view, mpki_man
     many->device = d;
     many->scalar = view->tree.scalar;
     many->n = view->tree.n;
-    mpki_cuda_systems_shape shape;
     mpk_status status = mpki_cuda_systems_plan_make(ctx, many, view);
-    if (!mpk_failed(status))
-        status = mpki_cuda_status(
-            ctx, STAGE, d->table->systems->shape(d->cuda, many->scalar, &many->plan, 1, 1, &shape));
+    if (!mpk_failed(status)) status = find_shape(ctx, many, 1, 1); /* is there one? */
     if (mpk_failed(status))
         many_free(ctx, many);
     else
@@ -181,10 +191,35 @@ static mpk_status bring_all(mpk_context *ctx, mpki_many *many, const mpki_many_c
     return status;
 }
 
+/* The list of systems, unless the last call had the same. */
+static mpk_status send_items(mpk_context *ctx, mpki_many *many, const mpki_many_call *call) {
+    const int64_t bytes = call->count * (int64_t)sizeof(mpki_cuda_systems_item);
+    bool same = many->sent == call->count;
+    if (!same) {
+        many->sent = 0;
+        mpki_cuda_systems_item *item =
+            mpki_resize(ctx, STAGE, many->item, call->count, sizeof *item);
+        if (!item) return mpki_failed(ctx);
+        many->item = item;
+    }
+    for (int64_t k = 0; k < call->count; k++) {
+        const mpki_cuda_systems_item item = {call->slot[k], home_of(many, call->place[k])};
+        same = same && many->item[k].slot == item.slot && many->item[k].home == item.home;
+        many->item[k] = item;
+    }
+    if (same) return MPK_OK;
+    many->sent = 0;
+    mpk_status status = mpki_cuda_room_make(ctx, many, &many->items, bytes);
+    if (!mpk_failed(status))
+        status = mpki_cuda_systems_copy(ctx, many, many->items.p, many->item, bytes, true);
+    if (!mpk_failed(status)) many->sent = call->count;
+    return status;
+}
+
 static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *call) {
     const mpki_device *d = many->device;
     const mpki_cuda_systems_table *module = d->table->systems;
-    mpki_cuda_systems_shape shape;
+    const mpki_cuda_systems_shape *shape = &many->shape;
     mpki_cuda_systems_job job = {.plan = many->plan,
                                  .count = (int32_t)call->count,
                                  .factor = call->factor,
@@ -202,28 +237,19 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *c
     if (call->count > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, call->count,
                           "a call has at most 2^31 - 1 systems on a GPU");
-    const int64_t items = call->count * (int64_t)sizeof(mpki_cuda_systems_item),
-                  founds = call->count * (int64_t)sizeof(mpki_cuda_systems_found);
-    mpki_cuda_systems_item *item = mpki_alloc(ctx, STAGE, items, 1);
+    const int64_t founds = call->count * (int64_t)sizeof(mpki_cuda_systems_found);
     mpki_cuda_systems_found *found = mpki_alloc(ctx, STAGE, founds, 1);
-    mpk_status status = item && found ? MPK_OK : mpki_failed(ctx);
-    if (!mpk_failed(status))
-        status = mpki_cuda_status(
-            ctx, STAGE,
-            module->shape(d->cuda, many->scalar, &many->plan, call->count, call->nrhs, &shape));
+    mpk_status status = found ? find_shape(ctx, many, call->count, call->nrhs) : mpki_failed(ctx);
     if (!mpk_failed(status)) status = bring_all(ctx, many, call, &job);
     if (!mpk_failed(status))
-        status = mpki_cuda_room_make(ctx, many, &many->work, shape.blocks * shape.block_bytes);
-    if (!mpk_failed(status)) status = mpki_cuda_room_make(ctx, many, &many->items, items);
+        status = mpki_cuda_room_make(ctx, many, &many->work, shape->gangs * shape->gang_bytes);
     if (!mpk_failed(status)) status = mpki_cuda_room_make(ctx, many, &many->found, founds);
-    if (mpk_failed(status)) goto done;
-    for (int64_t k = 0; k < call->count; k++)
-        item[k] = (mpki_cuda_systems_item){call->slot[k], home_of(many, call->place[k])};
-    status = mpki_cuda_systems_copy(ctx, many, many->items.p, item, items, true);
+    if (!mpk_failed(status)) status = send_items(ctx, many, call);
     if (mpk_failed(status)) goto done;
     job.item = many->items.p, job.found = many->found.p;
-    job.work = many->work.p, job.block_bytes = shape.block_bytes;
-    job.blocks = shape.blocks, job.threads = shape.threads, job.shared = shape.shared;
+    job.work = many->work.p, job.gang_bytes = shape->gang_bytes;
+    job.gangs = shape->gangs, job.blocks = shape->blocks, job.threads = shape->threads;
+    job.gang_rows = shape->gang_rows, job.depth = shape->depth, job.shared = shape->shared;
     status = mpki_cuda_status(ctx, STAGE, module->run(d->cuda, many->scalar, &job));
     if (!mpk_failed(status))
         status = mpki_cuda_systems_copy(ctx, many, found, many->found.p, founds, false);
@@ -231,7 +257,6 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *c
         call->found[k] = read_found(&found[k]);
     if (!mpk_failed(status) && call->x) status = take_x(ctx, many, call);
 done:
-    mpki_release(ctx, item);
     mpki_release(ctx, found);
     return status;
 }

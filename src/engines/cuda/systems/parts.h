@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_SYSTEMS_PARTS_H
 #define MPKI_CUDA_SYSTEMS_PARTS_H
-/** A tree in parts: subtrees of small fronts, and what is above them. The parts are the tree's own,
- *  not those of a number of warps, so that sums have one order. */
+/** A tree in parts: subtrees of small fronts, which a warp does alone; subtrees that a block does
+ *  with what is left of them; and what is above all parts. */
 #include "engines/interface/views.h"
 #include "kernels/systems.h"
 
 typedef struct mpki_cuda_parts {
-    int32_t *part;                /* nsuper: root of the part that a front is in; -1: none */
-    int32_t *order;               /* nsuper: fronts of the parts, then the others */
-    int64_t *c;                   /* nsuper: where contributions begin */
-    mpki_cuda_systems_part *list; /* parts + 1; the last: the other fronts */
-    int32_t parts, sums;
-    int64_t contributions; /* entries that they take */
+    int32_t *part;  /* nsuper: root of the part that a front is in; -1: none */
+    int32_t *order; /* nsuper: fronts of the parts, then the others */
+    /* nsuper, in that order: small fronts of the part that follow each other, from this one on, and
+     * up to it; 0: it is not small */
+    int32_t *ahead, *behind;
+    int32_t *first;                 /* nsuper: of its subtree */
+    bool *alone;                    /* nsuper: in a warp's part */
+    int64_t *c, *u;                 /* nsuper: where contributions, and vectors of solves, begin */
+    mpki_cuda_systems_part *list;   /* parts + 1; the last: the other fronts */
+    int32_t parts, warps;           /* all; those of warps, which come first */
+    int64_t contributions, vectors; /* entries that they take */
 } mpki_cuda_parts;
 
 /** MPK_OK | MPK_ERR_MEMORY */

@@ -21,35 +21,37 @@ static int64_t reserve(lists *x, int64_t count, size_t size) {
 
 /* What the parts of a plan take, and where they begin. */
 typedef struct layout {
-    int64_t contributed, children, entries, below, full, given;
-    int64_t part, sum_at, sum_ptr, sum_from, forward;
-    int64_t front, entry, child, place, rows, perm, pair, matched, ptr, col, from, gather_ptr,
-        gather_mirror, gather, diagonal;
+    int64_t entries, below, full, given, codes, vectors, more;
+    int64_t part, front, entry, code, vector, more_at, rows, perm, pair, matched, ptr, col, from,
+        gather_ptr, gather_mirror, gather, diagonal;
 } layout;
 
 static int64_t rows_below(const mpki_tree_view *t, int32_t s) {
     return t->rptr[s + 1] - t->rptr[s];
 }
+static int64_t rows_of(const mpki_tree_view *t, int32_t s) {
+    return t->sptr[s + 1] - t->sptr[s] + rows_below(t, s);
+}
 
-static layout count(const mpki_systems_view *view, const mpki_cuda_parts *parts, lists *x) {
+static layout count(const mpki_systems_view *view, const mpki_cuda_parts *parts, int64_t more,
+                    lists *x) {
     const mpki_tree_view *t = &view->tree;
-    layout y = {.children = t->child_ptr[t->nsuper],
-                .entries = t->scatter_ptr[t->nsuper],
+    layout y = {.entries = t->scatter_ptr[t->nsuper],
                 .below = t->rptr[t->nsuper],
-                .given = view->gather ? view->gather_ptr[t->nnz] : 0};
-    for (int32_t s = 0; s < t->nsuper; s++)
-        y.contributed += rows_below(t, s) * (rows_below(t, s) + 1) / 2;
+                .given = view->gather ? view->gather_ptr[t->nnz] : 0,
+                .more = more};
+    for (int32_t s = 0; s < t->nsuper; s++) {
+        y.codes += rows_of(t, s) * (rows_of(t, s) + 1) / 2;
+        y.vectors += rows_of(t, s);
+    }
     y.full = 2 * t->nnz; /* at most */
     y.front = reserve(x, t->nsuper, sizeof(mpki_cuda_systems_front));
     y.entry = reserve(x, y.entries, sizeof(mpki_cuda_systems_entry));
-    y.child = reserve(x, y.children, sizeof(mpki_cuda_systems_child));
-    y.place = reserve(x, y.contributed, sizeof(int32_t));
+    y.code = reserve(x, y.codes, sizeof(int32_t));
+    y.vector = reserve(x, y.vectors, sizeof(int32_t));
+    y.more_at = reserve(x, y.more, sizeof(int32_t));
     y.rows = reserve(x, y.below, sizeof(int32_t));
-    y.forward = reserve(x, y.below, sizeof(int32_t));
     y.part = reserve(x, parts->parts + 1, sizeof(mpki_cuda_systems_part));
-    y.sum_at = reserve(x, t->n, sizeof(int32_t));
-    y.sum_ptr = reserve(x, (int64_t)t->n + 1, sizeof(int32_t));
-    y.sum_from = reserve(x, parts->sums, sizeof(int32_t));
     y.perm = reserve(x, t->n, sizeof(int32_t));
     y.pair = reserve(x, t->n, 1);
     y.matched = view->matched ? reserve(x, t->n, sizeof(double)) : -1;
@@ -68,86 +70,111 @@ static int64_t number(int64_t r, int64_t i, int64_t j) {
     return i + j * (r - 1) - j * (j - 1) / 2;
 }
 
-static void fill_front(const mpki_systems_view *view, const mpki_cuda_parts *parts, const layout *y,
-                       const lists *x, int32_t number_of, int64_t *child, int64_t *placed) {
-    const int32_t s = parts->order[number_of];
-    const mpki_tree_view *t = &view->tree;
-    const int32_t w = t->sptr[s + 1] - t->sptr[s], r = w + (int32_t)rows_below(t, s);
-    mpki_cuda_systems_front *front = (void *)(x->p + y->front);
-    mpki_cuda_systems_entry *entry = (void *)(x->p + y->entry);
-    mpki_cuda_systems_child *children = (void *)(x->p + y->child);
-    int32_t *place = (void *)(x->p + y->place);
-    front[number_of] =
-        (mpki_cuda_systems_front){.first = t->sptr[s],
-                                  .w = w,
-                                  .r = r,
-                                  .entry = (int32_t)t->scatter_ptr[s],
-                                  .entries = (int32_t)(t->scatter_ptr[s + 1] - t->scatter_ptr[s]),
-                                  .child = (int32_t)*child,
-                                  .children = t->child_ptr[s + 1] - t->child_ptr[s],
-                                  .row = (int32_t)t->rptr[s],
-                                  .l = view->l[s],
-                                  .c = parts->c[s]};
-    for (int64_t k = t->scatter_ptr[s]; k < t->scatter_ptr[s + 1]; k++) {
-        const mpki_scatter *e = &t->scatter[k];
-        const int32_t row = e->row < 0 ? ~e->row : e->row;
-        const int32_t at = row < w ? t->sptr[s] + row : t->ridx[t->rptr[s] + row - w];
-        const int32_t to = (int32_t)number(r, row, e->col);
-        entry[k] = (mpki_cuda_systems_entry){.from = (int32_t)e->src,
-                                             .to = e->row < 0 ? ~to : to,
-                                             .i = t->perm[at],
-                                             .j = t->perm[t->sptr[s] + e->col]};
+/* Sources of the entries of one front, or of its vector, on their way to codes. A front comes twice:
+ * how many sources an entry has, then where they are. */
+typedef struct sources {
+    int32_t *of;     /* of each entry: how many; then where their list goes on */
+    int32_t *code;   /* of all fronts */
+    int32_t *more;   /* lists; NULL: they are only counted */
+    int64_t at, end; /* codes of this front begin; lists end */
+} sources;
+
+/* Lists for those of the entries 0 .. count - 1 of a front that have several sources. */
+static void open_lists(sources *y, int64_t count) {
+    for (int64_t e = 0; e < count; e++) {
+        const int32_t of = y->of[e];
+        if (y->more) y->code[y->at + e] = 0;
+        y->of[e] = -1;
+        if (of <= 1) continue;
+        if (y->more) {
+            y->code[y->at + e] = 2 * (int32_t)y->end + 2;
+            y->more[y->end] = of;
+            y->of[e] = (int32_t)y->end + 1;
+        }
+        y->end += of + 1;
     }
-    front[number_of].place = *placed;
-    for (int32_t k = t->child_ptr[s]; k < t->child_ptr[s + 1]; k++) {
-        const int32_t c = t->child[k];
-        const int64_t m = rows_below(t, c);
-        const int32_t *rel = t->rel + t->rptr[c];
-        children[(*child)++] = (mpki_cuda_systems_child){parts->c[c], *placed, m * (m + 1) / 2};
-        for (int64_t j = 0; j < m; j++)
-            for (int64_t i = j; i < m; i++) place[(*placed)++] = (int32_t)number(r, rel[i], rel[j]);
-    }
-    front[number_of].placed = *placed - front[number_of].place;
 }
 
-/* Rows as a forward solve updates them: sums for those above a part; and who gets these. Returns
- * how many positions do. */
-static int32_t fill_sums(const mpki_tree_view *t, const mpki_cuda_parts *parts, const layout *y,
-                         const lists *x) {
-    int32_t *forward = (void *)(x->p + y->forward), *at = (void *)(x->p + y->sum_at),
-            *ptr = (void *)(x->p + y->sum_ptr), *from = (void *)(x->p + y->sum_from);
-    int32_t summed = 0, many = 0;
-    for (int64_t k = 0; k < t->rptr[t->nsuper]; k++) forward[k] = t->ridx[k];
-    for (int32_t i = 0; i <= t->n; i++) ptr[i] = 0;
-    for (int32_t k = 0; k < parts->parts; k++) {
-        const mpki_cuda_systems_part *own = &parts->list[k];
-        const int32_t root = parts->order[own->end - 1];
-        const int32_t *above = t->ridx + t->rptr[root];
-        for (int32_t e = 0; e < own->rows; e++) ptr[above[e] + 1]++;
-        for (int32_t q = own->begin; q < own->end; q++) {
-            const int32_t s = parts->order[q];
-            int32_t e = 0; /* both lists are in increasing order */
-            for (int64_t i = t->rptr[s]; i < t->rptr[s + 1]; i++) {
-                if (t->ridx[i] < t->sptr[root + 1]) continue;
-                while (above[e] != t->ridx[i]) e++;
-                forward[i] = ~(own->sums + e);
-            }
+/* Number k of what children left comes to entry e. */
+static void add_source(sources *y, int64_t e, int64_t k) {
+    if (y->of[e] < 0)
+        y->code[y->at + e] = 2 * (int32_t)k + MPKI_FROM_CHILD;
+    else
+        y->more[y->of[e]++] = (int32_t)k;
+}
+
+/* Codes of what a front gets, y->at behind them: its entries, or its vector. */
+static void fill_codes(const mpki_tree_view *t, const mpki_cuda_parts *parts, int32_t s,
+                       bool vector, sources *y) {
+    const int64_t r = rows_of(t, s), count = vector ? r : r * (r + 1) / 2;
+    for (int64_t e = 0; e < count; e++) y->of[e] = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t q = t->child_ptr[s]; q < t->child_ptr[s + 1]; q++) {
+            const int32_t c = t->child[q];
+            const int32_t *rel = t->rel + t->rptr[c];
+            const int64_t m = rows_below(t, c);
+            int64_t from = vector ? parts->u[c] : parts->c[c];
+            for (int64_t j = 0; j < (vector ? 1 : m); j++)
+                for (int64_t i = j; i < m; i++, from++) {
+                    const int64_t e = vector ? rel[i] : number(r, rel[i], rel[j]);
+                    if (pass == 0)
+                        y->of[e]++;
+                    else
+                        add_source(y, e, from);
+                }
+        }
+        if (pass == 0) open_lists(y, count);
+        if (!y->more) break;
+    }
+    y->at += count;
+}
+
+/* The lists of all fronts' entries, then those of their vectors. front: NULL: they are counted. */
+static void fill_all_codes(const mpki_tree_view *t, const mpki_cuda_parts *parts, int32_t *code,
+                           int32_t *vector, mpki_cuda_systems_front *front, sources *y) {
+    y->end = 0;
+    y->at = 0, y->code = code;
+    for (int32_t k = 0; k < t->nsuper; k++) {
+        const int64_t begin = y->end;
+        fill_codes(t, parts, parts->order[k], false, y);
+        if (front) front[k].more = (int32_t)begin, front[k].mores = (int32_t)(y->end - begin);
+    }
+    y->at = 0, y->code = vector;
+    for (int32_t k = 0; k < t->nsuper; k++) fill_codes(t, parts, parts->order[k], true, y);
+}
+
+static void fill_fronts(const mpki_systems_view *view, const mpki_cuda_parts *parts,
+                        const layout *y, const lists *x) {
+    const mpki_tree_view *t = &view->tree;
+    mpki_cuda_systems_front *front = (void *)(x->p + y->front);
+    mpki_cuda_systems_entry *entry = (void *)(x->p + y->entry);
+    int64_t code = 0, vector = 0;
+    for (int32_t k = 0; k < t->nsuper; k++) {
+        const int32_t s = parts->order[k], w = t->sptr[s + 1] - t->sptr[s];
+        const int64_t r = rows_of(t, s), begin = t->scatter_ptr[s], end = t->scatter_ptr[s + 1];
+        front[k] = (mpki_cuda_systems_front){.first = t->sptr[s],
+                                             .w = w,
+                                             .r = (int32_t)r,
+                                             .ahead = parts->ahead[k],
+                                             .behind = parts->behind[k],
+                                             .row = (int32_t)t->rptr[s],
+                                             .u = (int32_t)parts->u[s],
+                                             .vector = (int32_t)vector,
+                                             .l = view->l[s],
+                                             .c = parts->c[s],
+                                             .code = code};
+        code += r * (r + 1) / 2, vector += r;
+        for (int64_t e = begin; e < end; e++) {
+            const mpki_scatter *a = &t->scatter[e];
+            const int32_t row = a->row < 0 ? ~a->row : a->row;
+            const int32_t at = row < w ? t->sptr[s] + row : t->ridx[t->rptr[s] + row - w];
+            entry[e] =
+                (mpki_cuda_systems_entry){.from = a->row < 0 ? ~(int32_t)a->src : (int32_t)a->src,
+                                          .to = (int32_t)(view->l[s] + number(r, row, a->col)),
+                                          .i = t->perm[at],
+                                          .j = t->perm[t->sptr[s] + a->col]};
         }
     }
-    for (int32_t i = 0; i < t->n; i++) ptr[i + 1] += ptr[i];
-    for (int32_t k = 0; k < parts->parts; k++) {
-        const mpki_cuda_systems_part *own = &parts->list[k];
-        const int32_t *above = t->ridx + t->rptr[parts->order[own->end - 1]];
-        for (int32_t e = 0; e < own->rows; e++) from[ptr[above[e]]++] = own->sums + e;
-    }
-    for (int32_t i = 0; i < t->n; i++) { /* ptr[i] is now where those of i end */
-        const int32_t end = ptr[i];
-        if (end == many) continue;
-        at[summed] = i, ptr[summed++] = many;
-        many = end;
-    }
-    ptr[summed] = many;
-    return summed;
 }
 
 /* A in both triangles by rows, columns in increasing order. */
@@ -187,7 +214,6 @@ static void place_home(mpki_many *many, const mpki_systems_view *view) {
     home->values = at, at += t->nnz * size;
     home->l = at, at += view->l[t->nsuper] * size;
     home->d = at, at += 2 * n * size;
-    home->dinv = at, at += 2 * n * size;
     home->scale = at, at += n * real;
     home->norm = at, at += n * real;
     home->bytes = (at + 127) / 128 * 128;
@@ -203,18 +229,35 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     mpki_cuda_parts parts;
     mpk_status status = mpki_cuda_parts_make(ctx, t, &parts);
     if (mpk_failed(status)) return status;
-    const layout y = count(view, &parts, &x);
-    int64_t child = 0, placed = 0;
-    x.p = mpki_calloc(ctx, STAGE, x.bytes, 1);
-    if (!x.p) {
+    const int64_t most = (int64_t)t->max_front * (t->max_front + 1) / 2;
+    int32_t *memory = MPKI_NEW(ctx, STAGE, most, int32_t);
+    sources from = {.of = memory};
+    if (!memory) {
         mpki_cuda_parts_free(ctx, &parts);
         return mpki_failed(ctx);
     }
-    for (int32_t k = 0; k < t->nsuper; k++) fill_front(view, &parts, &y, &x, k, &child, &placed);
+    fill_all_codes(t, &parts, NULL, NULL, NULL, &from);
+    const layout y = count(view, &parts, from.end, &x);
+    if (parts.contributions >= MPKI_FROM_MOST || y.more >= MPKI_FROM_MOST ||
+        view->l[t->nsuper] > INT32_MAX)
+        status = mpki_error(ctx, MPK_ERR_SIZE, STAGE, t->nnz,
+                            "a pattern of that size is not for many systems on a GPU");
+    if (!mpk_failed(status)) x.p = mpki_calloc(ctx, STAGE, x.bytes, 1);
+    if (!mpk_failed(status) && !x.p) status = mpki_failed(ctx);
+    if (mpk_failed(status)) {
+        mpki_release(ctx, memory);
+        mpki_cuda_parts_free(ctx, &parts);
+        return status;
+    }
+    from.more = (void *)(x.p + y.more_at);
+    fill_fronts(view, &parts, &y, &x);
+    fill_all_codes(t, &parts, (void *)(x.p + y.code), (void *)(x.p + y.vector),
+                   (void *)(x.p + y.front), &from);
+    mpki_release(ctx, memory);
     mpki_cuda_systems_plan plan = {.parts = parts.parts,
-                                   .sums = parts.sums,
-                                   .summed = fill_sums(t, &parts, &y, &x),
-                                   .contributions = parts.contributions};
+                                   .warps = parts.warps,
+                                   .contributions = parts.contributions,
+                                   .vectors = parts.vectors};
     memcpy(x.p + y.part, parts.list, ((size_t)parts.parts + 1) * sizeof *parts.list);
     mpki_cuda_parts_free(ctx, &parts);
     fill_rows(t, &y, &x);
@@ -242,11 +285,13 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     plan.max_front = t->max_front;
     plan.hermitian = t->symmetry == MPK_HERMITIAN && t->scalar >= MPK_C;
     plan.nnz = (int32_t)t->nnz;
+    plan.entries = (int32_t)y.entries;
     plan.given = (int32_t)view->given;
     plan.front = (const void *)(at + y.front);
     plan.entry = (const void *)(at + y.entry);
-    plan.child = (const void *)(at + y.child);
-    plan.place = (const void *)(at + y.place);
+    plan.code = (const void *)(at + y.code);
+    plan.vector = (const void *)(at + y.vector);
+    plan.more = (const void *)(at + y.more_at);
     plan.rows = (const void *)(at + y.rows);
     plan.perm = (const void *)(at + y.perm);
     plan.pair = (const void *)(at + y.pair);
@@ -259,11 +304,7 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     plan.gather = view->gather ? (const void *)(at + y.gather) : NULL;
     plan.symmetry_noise = view->symmetry_noise;
     plan.diagonal = (const void *)(at + y.diagonal);
-    plan.forward = (const void *)(at + y.forward);
     plan.part = (const void *)(at + y.part);
-    plan.sum_at = (const void *)(at + y.sum_at);
-    plan.sum_ptr = (const void *)(at + y.sum_ptr);
-    plan.sum_from = (const void *)(at + y.sum_from);
     many->plan = plan;
     place_home(many, view);
     return MPK_OK;

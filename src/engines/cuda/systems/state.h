@@ -26,6 +26,11 @@ struct mpki_many {
     mpki_cuda_room lists; /* of the plan */
     mpki_cuda_slab *slab;
     int64_t slabs, places;
+    mpki_cuda_systems_shape shape; /* of a call with so many systems and right-hand sides */
+    int64_t shaped_for;            /* 0: of none */
+    int32_t shaped_nrhs;
+    mpki_cuda_systems_item *item; /* what `items` has; as many as were sent */
+    int64_t sent;
     mpki_cuda_room work, items, found, ax, b, x; /* of calls; the last three for host arrays */
 };
 

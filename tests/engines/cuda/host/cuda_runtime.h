@@ -28,7 +28,17 @@ typedef struct host_place {
 } host_place;
 
 enum { HOST_STACK = 1 << 17, HOST_APART = 320, HOST_MOST = 1024, HOST_SHARED = 232 * 1024 };
-enum host_op { HOST_SHFL = 1, HOST_BALLOT, HOST_MAX, HOST_SUM, HOST_OR, HOST_SYNC, HOST_BLOCK };
+enum { HOST_CLUSTER_MOST = 8 }; /* blocks that are at work at once */
+enum host_op {
+    HOST_SHFL = 1,
+    HOST_BALLOT,
+    HOST_MAX,
+    HOST_SUM,
+    HOST_OR,
+    HOST_SYNC,
+    HOST_BLOCK,
+    HOST_CLUSTER
+};
 
 typedef struct host_thread {
     void *turn[5]; /* where it goes on: the compiler's own setjmp, which keeps no signals */
@@ -39,18 +49,20 @@ typedef struct host_thread {
 } host_thread;
 
 extern host_place threadIdx, blockIdx, blockDim, gridDim;
-extern char host_room[]; /* dynamic shared memory */
+extern char *host_room; /* dynamic shared memory of the block */
 
 /** The caller's part in an operation of all threads of the mask. */
 uint64_t host_meet(host_op op, unsigned mask, uint64_t value, unsigned source);
-/** call, by all threads of all blocks. */
-void host_launch(unsigned blocks, unsigned threads, size_t bytes, void (*call)(void *), void *arg);
+/** call, by all threads of all blocks, `cluster` of which are at work at once. */
+void host_launch(unsigned blocks, unsigned threads, size_t bytes, void (*call)(void *), void *arg,
+                 unsigned cluster = 1);
 
 template <class F> void host_call(void *f) {
     (*(F *)f)();
 }
-template <class F> void host_run(unsigned blocks, unsigned threads, size_t bytes, F f) {
-    host_launch(blocks, threads, bytes, host_call<F>, &f);
+template <class F>
+void host_run(unsigned blocks, unsigned threads, size_t bytes, F f, unsigned cluster = 1) {
+    host_launch(blocks, threads, bytes, host_call<F>, &f, cluster);
 }
 #define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
     ((void)(stream), host_run((unsigned)(blocks), threads, bytes, [&] { kernel(__VA_ARGS__); }))
@@ -59,7 +71,15 @@ template <class F> void host_run(unsigned blocks, unsigned threads, size_t bytes
 #define MPKI_LAUNCH_TOGETHER MPKI_LAUNCH_NEXT /* a kernel with one block may wait for nothing */
 #define MPKI_LAUNCH_NEXT(cuda, kernel, blocks, threads, bytes, ...)                                \
     (MPKI_LAUNCH(kernel, blocks, threads, bytes, (cuda)->sparse, __VA_ARGS__), cudaSuccess)
+#define MPKI_LAUNCH_CLUSTERS(cuda, kernel, blocks, each, threads, bytes, ...)                      \
+    ((void)(cuda),                                                                                 \
+     host_run((unsigned)(blocks), (unsigned)(threads), bytes, [&] { kernel(__VA_ARGS__); },        \
+              (unsigned)(each)),                                                                   \
+     cudaSuccess)
 namespace mpki {
+inline void cluster_meet() {
+    host_meet(HOST_CLUSTER, 0, 0, 0);
+}
 inline void after_previous() {}
 inline void wait_for_previous() {}
 inline void next_may_come() {}

@@ -68,8 +68,11 @@ static void test_beside_processor(void **unused) {
 /* Bare and refined solutions of each system alone, then in shapes of blocks and counts. */
 static void test_bits(void **unused) {
     static const struct {
-        const char *threads, *front;
-    } shapes[] = {{"32", "100000"}, {"64", "0"}, {"128", "1500"}, {"256", "100000"}};
+        const char *threads, *front, *gang, *rows;
+    } shapes[] = {{"32", "100000", "1", "1"}, {"64", "0", "1", "1"},
+                  {"128", "1500", "1", "1"},  {"256", "100000", "1", "1"},
+                  {"32", "100000", "2", "1"}, {"64", "1500", "8", "20"},
+                  {"128", "0", "4", "1000"},  {"256", "0", "4", "1"}};
     (void)unused;
     for (size_t kind = 0; kind < KINDS; kind += 3)
         for (enum support_family f = SPARSE; f <= PAIRS; f++) {
@@ -94,6 +97,8 @@ static void test_bits(void **unused) {
             for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
                 setenv("METAPACK_CUDA_HOST_THREADS", shapes[k].threads, 1);
                 setenv("METAPACK_CUDA_HOST_FRONT", shapes[k].front, 1);
+                setenv("METAPACK_CUDA_HOST_GANG", shapes[k].gang, 1);
+                setenv("METAPACK_CUDA_HOST_GANG_ROWS", shapes[k].rows, 1);
                 told t;
                 const mpk_systems_results of_factor = {.growth = t.growth};
                 mpk_systems *s = systems_of(&c, COUNT, (int)(k % 2), 0);
@@ -107,16 +112,22 @@ static void test_bits(void **unused) {
                 mpk_systems_destroy(&s);
             }
             unsetenv("METAPACK_CUDA_HOST_THREADS"), unsetenv("METAPACK_CUDA_HOST_FRONT");
+            unsetenv("METAPACK_CUDA_HOST_GANG"), unsetenv("METAPACK_CUDA_HOST_GANG_ROWS");
             free(bare), free(refined);
             cases_free(&c);
         }
 }
 
-/* Trees with parts that warps do alone: the same bits by any number of them, and right. */
+/* Trees with parts that warps and blocks do alone, and fronts that several blocks do together: the
+ * same bits by any number of them, and right. */
 static void test_trees(void **unused) {
     static const char *const specs[] = {"nlpkkt 4", "optimal-control 9", "lp-kkt 40 90",
                                         "quasi-definite 6"};
-    static const char *const threads[] = {"32", "64", "128", "256"};
+    static const struct {
+        const char *threads, *gang, *rows, *depth;
+    } shapes[] = {{"32", "1", "1", "8"},   {"64", "1", "1", "16"},  {"128", "1", "1", "32"},
+                  {"256", "1", "1", "16"}, {"32", "2", "1", "8"},   {"128", "8", "33", "16"},
+                  {"64", "8", "100", "8"}, {"256", "4", "40", "32"}};
     (void)unused;
     for (size_t q = 0; q < sizeof specs / sizeof *specs; q++) {
         mpk_context *ctx = NULL;
@@ -135,8 +146,11 @@ static void test_trees(void **unused) {
                *b = malloc(n * sizeof *b), omega = 1;
         for (size_t i = 0; i < n; i++) b[i] = 1 + (double)(i % 7);
         o.device = MPK_ON_CUDA;
-        for (int k = 0; k < 4; k++) {
-            setenv("METAPACK_CUDA_HOST_THREADS", threads[k], 1);
+        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+            setenv("METAPACK_CUDA_HOST_THREADS", shapes[k].threads, 1);
+            setenv("METAPACK_CUDA_HOST_GANG", shapes[k].gang, 1);
+            setenv("METAPACK_CUDA_HOST_GANG_ROWS", shapes[k].rows, 1);
+            setenv("METAPACK_CUDA_HOST_DEPTH", shapes[k].depth, 1);
             mpk_systems *s = NULL;
             int32_t tier = 0;
             const mpk_batch_array ax = strided((void *)(uintptr_t)v.ax, v.nnz, 1),
@@ -152,11 +166,64 @@ static void test_trees(void **unused) {
             mpk_systems_destroy(&s);
         }
         unsetenv("METAPACK_CUDA_HOST_THREADS");
+        unsetenv("METAPACK_CUDA_HOST_GANG"), unsetenv("METAPACK_CUDA_HOST_GANG_ROWS");
+        unsetenv("METAPACK_CUDA_HOST_DEPTH");
         free(first), free(x), free(b);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&p);
         mpk_context_destroy(&ctx);
     }
+}
+
+/* A system alone and among some and many others, which get other shapes: the same bits. On a GPU with
+ * fronts that several blocks do together. */
+static void test_counts(void **unused) {
+    static const int counts[] = {1, 2, 12, 40, 150};
+    const bool real = device_is_real();
+    mpk_context *ctx = NULL;
+    mpk_problem *p = NULL;
+    mpk_analysis *an = NULL;
+    mpk_problem_view v;
+    mpk_options o;
+    (void)unused;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(
+        mpk_problem_generate(ctx, real ? "lp-kkt 300 834" : "optimal-control 4", 1, &p), MPK_OK);
+    assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
+    mpk_problem_view_get(p, &v);
+    const size_t n = (size_t)v.n, nnz = (size_t)v.nnz;
+    double *bare = malloc(n * sizeof *bare), *refined = malloc(n * sizeof *refined), first = 0;
+    o.device = MPK_ON_CUDA;
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        const size_t count = (size_t)counts[k];
+        double *ax = malloc(count * nnz * sizeof *ax), *x = malloc(count * n * sizeof *x),
+               *b = malloc(count * n * sizeof *b), *omega = malloc(count * sizeof *omega);
+        for (size_t e = 0; e < count * nnz; e++)
+            ax[e] = ((const double *)v.ax)[e % nnz] * (1 + (double)(e / nnz * e % 101) * 1e-4);
+        for (size_t e = 0; e < count * n; e++) b[e] = 1 + (double)(e % n % 7);
+        const mpk_batch_array va = strided(ax, v.nnz, 1), vb = strided(b, v.n, v.n),
+                              vx = strided(x, v.n, v.n);
+        const mpk_systems_results r = {.omega = omega};
+        mpk_systems *s = NULL;
+        assert_int_equal(mpk_systems_create(ctx, an, &o, NULL, (int64_t)count, &s), MPK_OK);
+        assert_int_equal(mpk_systems_factorize(ctx, s, &va, NULL, NULL), MPK_OK);
+        assert_int_equal(mpk_systems_solve(ctx, s, 1, &vb, &vx, 1, NULL, NULL), MPK_OK);
+        if (k == 0) memcpy(bare, x, n * sizeof *x);
+        assert_memory_equal(bare, x, n * sizeof *x);
+        assert_int_equal(mpk_systems_solve(ctx, s, 1, &vb, &vx, 0, NULL, &r), MPK_OK);
+        if (k == 0) memcpy(refined, x, n * sizeof *x), first = omega[0];
+        assert_memory_equal(refined, x, n * sizeof *x);
+        assert_memory_equal(&first, omega, sizeof first);
+        for (size_t q = 0; q < count; q++) assert_true(omega[q] <= 1e-14);
+        mpk_systems_destroy(&s);
+        free(ax), free(x), free(b), free(omega);
+    }
+    free(bare), free(refined);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
 }
 
 /* Arrays in the device's memory, by system, by pointers and interleaved; x over b. */
@@ -445,6 +512,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_beside_processor),
                                        cmocka_unit_test(test_bits),
                                        cmocka_unit_test(test_trees),
+                                       cmocka_unit_test(test_counts),
                                        cmocka_unit_test(test_memories),
                                        cmocka_unit_test(test_failing),
                                        cmocka_unit_test(test_get),

@@ -2,7 +2,9 @@
 #ifndef MPKI_CUDA_SYSTEMS_COMMON_CUH
 #define MPKI_CUDA_SYSTEMS_COMMON_CUH
 /** What all parts of the kernel for many systems share. No result depends on how many threads a
- *  block has: an entry is one thread's, or a warp's in an order that 32 lanes always have. */
+ *  block, or blocks a gang has: an entry is one thread's, or a warp's in an order that 32 lanes
+ *  always have. */
+#include "engines/cuda/module/launch.cuh"
 #include "engines/cuda/module/rounding.cuh"
 #include "engines/cuda/module/scalar.cuh"
 #include "engines/cuda/module/shared_memory.cuh"
@@ -18,25 +20,34 @@ static const int PANEL = 8;
 static const int CHUNK = 32;
 /** Largest number of threads of a block. */
 static const int MOST = 256;
+/** Values that are summed up, or compared, over all threads at a time. */
+static const int N_MOST = 4;
 
-/** A team at work on one system, whose arrays are in its home: a block, or for parts of the tree a
- *  warp; and the block's work space. */
+/** Who does a thing together. */
+enum team { WARP, BLOCK, GANG };
+
+/** A team at work on one system, whose arrays are in its home, and the gang's work space. */
 template <class T> struct at_work {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan *plan;
+    team who;
     int t, nt;         /* number of a thread in the team, threads of it */
     int thread, block; /* in the block, and of it */
+    int rank, blocks;  /* of the block in the gang, and blocks of it */
+    int gang_rows, block_depth;
     bool hermitian;
-    T *ax, *l, *d, *dinv;
+    T *ax, *l, *d;
     R *scale, *norm;
-    /* work space, in global memory: n entries each, w: reals; x: of all sides */
-    T *y, *r, *best, *x, *contribution, *sums;
+    /* work space, in global memory: n entries each, w: reals; x: of all sides; what fronts leave */
+    T *y, *r, *best, *x, *contribution, *vector;
     R *w;
-    /* shared: L and L D of a panel, rows rows apart; D^-1 of it; a front, or NULL; sums */
+    double *exchange; /* of the gang: 2 x blocks x N_MOST */
+    mutable int turn; /* which half of it is next */
+    /* shared: L and L D of a panel, rows rows apart; D^-1 of it; a front; sums */
     int pivot_at, chunk_at, panel_l_at,
         panel_ld_at; /* bytes: the compiler is to know where it is */
     T *front;
-    int rows, front_entries;
+    int rows, depth, front_entries;
     char *shared; /* of the block, behind red */
     int bytes;
     R *red;
@@ -86,49 +97,68 @@ template <class F> __device__ inline bool is_finite(cx<F> x) {
     return is_finite(x.x) && is_finite(x.y);
 }
 
-/** All threads of the team meet. */
-template <class T> __device__ inline void meet(const at_work<T> &g) {
-    if (g.nt < g.block)
-        __syncwarp();
+/** All threads of the gang meet. */
+template <class T> __device__ inline void meet_all(const at_work<T> &g) {
+    if (g.blocks > 1)
+        cluster_meet();
     else
         __syncthreads();
 }
+/** All threads of the team meet. */
+template <class T> __device__ inline void meet(const at_work<T> &g) {
+    if (g.who == WARP)
+        __syncwarp();
+    else if (g.who == BLOCK)
+        __syncthreads();
+    else
+        meet_all(g);
+}
 
-/** Bytes of shared memory of a team, beside a front. */
-template <class T> __host__ __device__ inline int64_t team_bytes(int rows) {
-    return (int64_t)sizeof(T) * (2 * PANEL * (rows + 8) + 2 * PANEL + CHUNK);
+/** Bytes of shared memory of a team, beside a front, for panels of so many pivots together. */
+template <class T> __host__ __device__ inline int64_t team_bytes(int rows, int depth) {
+    return (int64_t)sizeof(T) * (2 * depth * (rows + 8) + 2 * PANEL + CHUNK);
 }
 /** The same of a warp that is alone, with its fronts. */
 template <class T> __host__ __device__ inline int64_t alone_bytes() {
     const int rows = MPKI_SYSTEMS_ALONE_ROWS;
-    return team_bytes<T>(rows) + rows * (rows + 1) / 2 * (int64_t)sizeof(T);
+    return team_bytes<T>(rows, PANEL) + rows * (rows + 1) / 2 * (int64_t)sizeof(T);
 }
 
-/** The team's shared memory, with fronts of so many rows. By each thread for itself; no barrier. */
-template <class T> __device__ inline void lay_out(at_work<T> &g, char *at, int bytes, int rows) {
+/** The team's shared memory, with fronts of so many rows and panels of so many pivots together. By
+ *  each thread for itself; no barrier. */
+template <class T>
+__device__ inline void lay_out(at_work<T> &g, char *at, int bytes, int rows, int depth) {
     g.rows = rows + 8; /* tiles read behind the last one */
+    g.depth = depth;
     MPKI_SMEM;
     const int size = (int)sizeof(T);
     g.pivot_at = (int)(at - smem);
     g.chunk_at = g.pivot_at + 2 * PANEL * size;
     g.panel_l_at = g.chunk_at + CHUNK * size;
-    g.panel_ld_at = g.panel_l_at + PANEL * g.rows * size;
-    g.front = (T *)(smem + g.panel_ld_at) + PANEL * g.rows;
+    g.panel_ld_at = g.panel_l_at + depth * g.rows * size;
+    g.front = (T *)(smem + g.panel_ld_at) + depth * g.rows;
     g.front_entries = (int)((at + bytes - (char *)g.front) / (int64_t)sizeof(T));
 }
 
-/** Teams of a warp each, for parts of the tree; or the block again. By all threads; a barrier. */
+/** Teams of a warp each. By all threads of the block; a barrier. */
 template <class T> __device__ inline void warps_alone(at_work<T> &g) {
     __syncthreads();
+    g.who = WARP, g.t = g.thread % 32, g.nt = 32;
     if (g.block == 32) return;
     const int bytes = (int)alone_bytes<T>();
-    g.t = g.thread % 32, g.nt = 32;
-    lay_out(g, g.shared + g.thread / 32 * bytes, bytes, MPKI_SYSTEMS_ALONE_ROWS);
+    lay_out(g, g.shared + g.thread / 32 * bytes, bytes, MPKI_SYSTEMS_ALONE_ROWS, PANEL);
 }
-template <class T> __device__ inline void together(at_work<T> &g) {
+/** Teams of a block each. By all threads of the block; a barrier. */
+template <class T> __device__ inline void blocks_alone(at_work<T> &g) {
     __syncthreads();
-    g.t = g.thread, g.nt = g.block;
-    lay_out(g, g.shared, g.bytes, g.plan->max_front);
+    g.who = BLOCK, g.t = g.thread, g.nt = g.block;
+    lay_out(g, g.shared, g.bytes, g.plan->max_front, g.block_depth);
+}
+/** The whole gang is the team. By all threads; a barrier. */
+template <class T> __device__ inline void together(at_work<T> &g) {
+    blocks_alone(g);
+    g.who = GANG, g.t = g.rank * g.block + g.thread, g.nt = g.blocks * g.block;
+    meet_all(g);
 }
 
 /** The power of two p with 1 <= p x < 2, for x well inside the range. By each thread for itself; no
@@ -148,9 +178,11 @@ __device__ inline void ask_for(const void *p) {
     (void)p;
 #endif
 }
-/** The same for all lines of some bytes. By all threads of the team; no barrier. */
+/** The same for all lines of some bytes, if they are few. By all threads of the team; no
+ *  barrier. */
 template <class T>
 __device__ inline void ask_for_all(const at_work<T> &g, const void *p, int64_t bytes) {
+    if (bytes > MPKI_SYSTEMS_ASKED_BYTES) bytes = MPKI_SYSTEMS_ASKED_BYTES;
     for (int64_t k = (int64_t)g.t * 128; k < bytes; k += (int64_t)g.nt * 128)
         ask_for((const char *)p + k);
 }
@@ -171,23 +203,46 @@ struct least_of {
     template <class V> __device__ V operator()(V a, V b) const { return b < a ? b : a; }
 };
 
-/** The largest (least) x of the block, to all threads; no x is NaN. By all threads; barriers. */
-template <class T, class V, class OP> __device__ V over_block(const at_work<T> &g, V x, OP op) {
-    for (int o = 16; o; o /= 2) x = op(x, shfl_xor(x, o));
-    if (g.nt == 32) return x;
-    __syncthreads();
-    V *red = (V *)g.red;
-    if (g.t % 32 == 0) red[g.t / 32] = x;
-    __syncthreads();
-    x = red[0];
-    for (int w = 1; w < g.nt / 32; ++w) x = op(x, red[w]);
-    __syncthreads();
-    return x;
+/** Each x[k] := op over what all threads have, to all of them; no x is NaN. By all threads of the
+ *  gang; barriers. */
+template <int N, class T, class V, class OP>
+__device__ void over_all(const at_work<T> &g, V (&x)[N], OP op) {
+    static_assert(N <= N_MOST, "there is no room for more");
+    const int warps = g.block / 32;
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        for (int o = 16; o; o /= 2) x[k] = op(x[k], shfl_xor(x[k], o));
+    if (warps > 1) {
+        V *red = (V *)g.red;
+        __syncthreads();
+        if (g.thread % 32 == 0)
+            for (int k = 0; k < N; ++k) red[g.thread / 32 * N + k] = x[k];
+        __syncthreads();
+        for (int k = 0; k < N; ++k) {
+            x[k] = red[k];
+            for (int w = 1; w < warps; ++w) x[k] = op(x[k], red[w * N + k]);
+        }
+    }
+    if (g.blocks == 1) return;
+    V *all = (V *)(g.exchange + g.turn * g.blocks * N_MOST);
+    g.turn ^= 1; /* who is late still reads the other half */
+    if (g.thread == 0)
+        for (int k = 0; k < N; ++k) all[g.rank * N + k] = x[k];
+    cluster_meet();
+    for (int k = 0; k < N; ++k) {
+        x[k] = all[k];
+        for (int q = 1; q < g.blocks; ++q) x[k] = op(x[k], all[q * N + k]);
+    }
+}
+template <class T, class V, class OP> __device__ V over_all(const at_work<T> &g, V x, OP op) {
+    V all[1] = {x};
+    over_all(g, all, op);
+    return all[0];
 }
 
-/** Does it hold for all threads? By all threads; barriers. */
+/** Does it hold for all threads? By all threads of the gang; barriers. */
 template <class T> __device__ bool for_all(const at_work<T> &g, bool x) {
-    if (g.nt == 32) return __all_sync(~0u, x) != 0;
+    if (g.blocks > 1) return over_all(g, (int)!x, largest_of()) == 0;
     return !__syncthreads_or(!x);
 }
 

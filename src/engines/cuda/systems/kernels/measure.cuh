@@ -43,17 +43,18 @@ __device__ MPKI_APART quality<typename scalar_of<T>::real> measure(const at_work
     const R tiny = (R)(1000.0 * p.n * (double)range<R>::eps / 2);
     R xs = 0, bs = 0, rs = 0, norm_inf = 0, omega1 = 0, omega2 = 0;
     bool known = true;
-    __syncthreads();
+    meet(g);
     residual(g, x, g.r, [&](int i) { return b[i]; });
-    __syncthreads();
+    meet(g);
     for (int i = g.t; i < p.n; i += g.nt) {
         const R mx = modulus(x[i]), mb = modulus(b[i]), mr = modulus(g.r[i]), an = g.norm[i];
         known = known && is_finite(mx) && is_finite(mb) && is_finite(mr);
         xs = mx > xs ? mx : xs, bs = mb > bs ? mb : bs, rs = mr > rs ? mr : rs;
         norm_inf = an > norm_inf ? an : norm_inf;
     }
-    xs = over_block(g, xs, largest_of()), bs = over_block(g, bs, largest_of());
-    rs = over_block(g, rs, largest_of()), norm_inf = over_block(g, norm_inf, largest_of());
+    R most[4] = {xs, bs, rs, norm_inf};
+    over_all(g, most, largest_of());
+    xs = most[0], bs = most[1], rs = most[2], norm_inf = most[3];
     known = known && xs < range<R>::halves;
     for (int i = g.t; i < p.n; i += g.nt) {
         const R ri = modulus(g.r[i]), bi = modulus(b[i]), wi = g.w[i], of_x = g.norm[i] * xs;
@@ -69,8 +70,9 @@ __device__ MPKI_APART quality<typename scalar_of<T>::real> measure(const at_work
             omega2 = q > omega2 ? q : omega2;
         }
     }
-    omega1 = over_block(g, omega1, largest_of()), omega2 = over_block(g, omega2, largest_of());
-    known = for_all(g, known);
+    R worst[3] = {omega1, omega2, known ? (R)0 : (R)1};
+    over_all(g, worst, largest_of());
+    omega1 = worst[0], omega2 = worst[1], known = worst[2] == 0;
     const R of_all = norm_inf * xs;
     quality<R> q;
     q.growth = !(xs > 0) ? (R)0 : bs > 0 ? of_all / bs : (R)INFINITY;

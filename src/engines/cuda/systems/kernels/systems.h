@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_SYSTEMS_H
 #define MPKI_CUDA_SYSTEMS_H
-/** What host code and kernels for many systems of one pattern agree on: plain C. A block of threads
- *  does one system after the other: values, scaling, L D L^T, solutions, errors.
+/** What host code and kernels for many systems of one pattern agree on: plain C. A gang, of one or
+ *  more blocks of threads, does one system after the other: values, scaling, L D L^T, solutions,
+ *  errors.
  *
  *  An entry of a front of r rows, row i of column j, i >= j, is number i + j (r - 1) - j (j - 1) / 2
  *  of it: columns of L follow each other, then comes what it contributes, laid out alike. */
@@ -17,54 +18,51 @@ extern "C" {
 
 /** What a system has in its home, in entries from there on; scales and norms are reals. */
 typedef struct mpki_cuda_systems_home {
-    int64_t values, l, d, dinv, scale, norm; /* bytes from its beginning */
+    int64_t values, l, d, scale, norm; /* bytes from its beginning */
     int64_t bytes;
 } mpki_cuda_systems_home;
 
-/** An entry of A on its way into its front, scaled by i and j. */
+/** An entry of A on its way to the columns of L where its front begins, scaled by i and j. */
 typedef struct mpki_cuda_systems_entry {
-    int32_t from, to; /* of the values; of the front: ~to: conjugated */
+    int32_t from, to; /* of the values, ~from: conjugated; of L */
     int32_t i, j;
 } mpki_cuda_systems_entry;
 
-/** A contribution that a front takes: entry e is added at entry place[to + e] of the front. */
-typedef struct mpki_cuda_systems_child {
-    int64_t c, to; /* where it lies in the work space */
-    int64_t count;
-} mpki_cuda_systems_child;
+/** What children leave for an entry of a front, or of its vector in a forward solve: a code. It lies
+ *  in the work space, and comes in the order of the children. */
+enum {
+    MPKI_FROM_CHILD = 1, /* 2 k + 1: number k of what children left */
+    /* 2 k + 2: more[k] of them, whose numbers follow there */
+    MPKI_FROM_MOST = (1 << 30) - 1 /* numbers are below */
+};                                 /* 0: nothing */
 
-/** A subtree that a warp does alone, while others do other ones; its updates of rows above it come
- *  into sums of its own, which the whole block adds afterwards. */
+/** A range of fronts that a warp, or a block, does while others do other ones. */
 typedef struct mpki_cuda_systems_part {
-    int32_t begin, end; /* fronts */
-    int32_t sums, rows; /* where they begin; how many */
+    int32_t begin, end;
 } mpki_cuda_systems_part;
 
 typedef struct mpki_cuda_systems_front {
-    int32_t first, w, r; /* position of its first column, columns, rows */
-    int32_t entry, entries;
-    int32_t child, children;
+    int32_t first, w, r;   /* position of its first column, columns, rows */
+    int32_t ahead, behind; /* small fronts of the part from here on, and up to here: a warp's */
     int32_t row;           /* its rows below, in the list of rows */
+    int32_t more, mores;   /* lists of what its entries are sums of */
+    int32_t u;             /* where what it leaves in a forward solve begins */
+    int32_t vector;        /* where the codes of its vector begin: r */
     int64_t l, c;          /* where its L and its contribution begin, in entries */
-    int64_t place, placed; /* of what its children contribute: where the places begin, how many */
+    int64_t code;          /* where the codes of its entries begin: r (r + 1) / 2 */
 } mpki_cuda_systems_front;
 
 /** How all systems are done; lists lie on the device. */
 typedef struct mpki_cuda_systems_plan {
     int32_t n, nsuper, max_front, hermitian;
-    int32_t nnz, given;                   /* stored values; values that the caller has */
+    int32_t nnz, given, entries;          /* stored values; those that the caller has; in fronts */
     const mpki_cuda_systems_front *front; /* by parts, then the others, children before parents */
-    const mpki_cuda_systems_part *part;   /* parts + 1; the last: the other fronts, without sums */
-    int32_t parts, sums;
-    /* position sum_at[k] gets the sums of numbers sum_from[sum_ptr[k]] .. sum_ptr[k+1] - 1 */
-    int32_t summed;
-    const int32_t *sum_at, *sum_ptr, *sum_from;
+    const mpki_cuda_systems_part *part;   /* parts + 1; the last: the other fronts */
+    int32_t parts, warps; /* all; those of warps, which come first; then those of blocks */
     const mpki_cuda_systems_entry *entry;
-    const mpki_cuda_systems_child *child;
-    const int32_t *place;    /* of contributions */
-    const int32_t *rows;     /* positions */
-    const int32_t *forward;  /* the same, but ~number of a sum for rows above a part */
-    const int32_t *perm;     /* n */
+    const int32_t *code, *vector, *more; /* see MPKI_FROM_CHILD */
+    const int32_t *rows;                 /* positions */
+    const int32_t *perm;                 /* n */
     const signed char *pair; /* n, by position: 1, 2: first, second of a 2x2 pivot; 0: 1x1 */
     const double *matched;   /* n, or NULL */
     /* A in both triangles by rows: ~from: conjugated */
@@ -73,8 +71,8 @@ typedef struct mpki_cuda_systems_plan {
      * gather_mirror[k] on came from the other triangle; NULL: it is the caller's k-th */
     const int32_t *gather_ptr, *gather_mirror, *gather;
     double symmetry_noise; /* of both sums, where there are two: rounding, in parts of the larger */
-    const int32_t *diagonal; /* n: stored value of a diagonal entry, or -1 */
-    int64_t contributions;   /* entries of the work space that they take */
+    const int32_t *diagonal;        /* n: stored value of a diagonal entry, or -1 */
+    int64_t contributions, vectors; /* entries of the work space that fronts leave */
     mpki_cuda_systems_home home;
 } mpki_cuda_systems_plan;
 
@@ -120,17 +118,19 @@ typedef struct mpki_cuda_systems_job {
     double bound, small, noise;    /* rules of pivots */
     double accuracy, large_growth; /* of solutions */
     int32_t refine;                /* steps at most */
-    void *work;                    /* blocks x block_bytes */
-    int64_t block_bytes;
+    void *work;                    /* gangs x gang_bytes */
+    int64_t gang_bytes;
     mpki_cuda_systems_found *found; /* count */
-    int32_t blocks, threads;
-    int32_t shared; /* bytes: of dynamic shared memory */
+    int32_t gangs, blocks, threads; /* blocks of a gang, threads of a block */
+    int32_t gang_rows;              /* rows from which a front is all blocks' together */
+    int32_t depth;                  /* pivots that come to what is behind them at a time */
+    int32_t shared;                 /* bytes: of dynamic shared memory */
 } mpki_cuda_systems_job;
 
-/** How a block is made for a plan and a number of systems. */
+/** How gangs are made for a plan and a number of systems. */
 typedef struct mpki_cuda_systems_shape {
-    int32_t blocks, threads, shared;
-    int64_t block_bytes; /* of work space, for one block */
+    int32_t gangs, blocks, threads, gang_rows, depth, shared; /* as in a job */
+    int64_t gang_bytes;                                       /* of work space, for one gang */
 } mpki_cuda_systems_shape;
 
 typedef struct mpki_cuda_systems_table {

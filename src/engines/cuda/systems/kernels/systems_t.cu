@@ -17,7 +17,7 @@ static __device__ bool factorize(at_work<T> &g, const mpki_cuda_systems_job &job
     const int flags = take_values(g, strand_of<T>(job.ax, slot, 0));
     R norm_inf = 0;
     double logdet[3] = {0, 0, 0};
-    tally<R> t = {0, (R)INFINITY, 0, 0, 0, 0, true, job.small};
+    tally<R> t = {0, (R)INFINITY, 0, 0, 0, 0, 0, true, job.small};
     bool good = flags == 0;
     if (good) {
         good = find_scale(g, &norm_inf);
@@ -60,7 +60,7 @@ static __device__ quality<R> refine(at_work<T> &g, const mpki_cuda_systems_job &
             continue;
         }
         for (int i = g.t; i < g.plan->n; i += g.nt) x[i] = g.best[i];
-        __syncthreads();
+        meet(g);
     }
     return q;
 }
@@ -110,21 +110,21 @@ static __device__ void solve_all(at_work<T> &g, const mpki_cuda_systems_job &job
         found->steps = steps;
         found->omega = omega, found->normwise = normwise;
     }
-    __syncthreads();
+    meet(g);
 }
 
 /** Column 0 of x := A^-1 (-A b). By all threads; barriers. */
 static __device__ void contract(at_work<T> &g, const mpki_cuda_systems_job &job, int64_t slot) {
     const strand<T> z = strand_of<T>(job.b, slot, 0), to = strand_of<T>(job.x, slot, 0);
     for (int i = g.t; i < g.plan->n; i += g.nt) g.x[i] = z[i];
-    __syncthreads();
+    meet(g);
     residual(g, g.x, g.r, [](int) { return make<T>(0); });
     solve(g, g.r);
     for (int i = g.t; i < g.plan->n; i += g.nt) to[i] = g.r[i];
-    __syncthreads();
+    meet(g);
 }
 
-/** A block takes systems blockIdx.x, + gridDim.x, ... of the list. */
+/** Gang k takes systems k, k + gangs, ... of the list. */
 static __global__ void __launch_bounds__(MOST, 2)
     systems_kernel(const __grid_constant__ mpki_cuda_systems_job job) {
     MPKI_SMEM;
@@ -132,22 +132,26 @@ static __global__ void __launch_bounds__(MOST, 2)
     const int64_t n = p.n;
     at_work<T> g;
     g.plan = &p;
-    g.t = (int)threadIdx.x, g.nt = (int)blockDim.x;
+    const int gang = (int)blockIdx.x / job.blocks;
     g.hermitian = p.hermitian != 0;
-    g.thread = g.t, g.block = g.nt;
+    g.thread = (int)threadIdx.x, g.block = (int)blockDim.x;
+    g.rank = (int)blockIdx.x % job.blocks, g.blocks = job.blocks, g.gang_rows = job.gang_rows;
+    g.block_depth = job.depth;
     g.red = (R *)smem;
     g.shared = smem + HEADER, g.bytes = job.shared - HEADER;
     together(g);
-    g.y = (T *)((char *)job.work + blockIdx.x * job.block_bytes);
+    /* what fronts leave when they are factorized lies where vectors of solves do */
+    g.exchange = (double *)((char *)job.work + gang * job.gang_bytes), g.turn = 0;
+    g.contribution = (T *)(g.exchange + 2 * g.blocks * N_MOST);
+    g.y = g.contribution;
     g.r = g.y + n, g.best = g.r + n, g.x = g.best + n;
-    g.contribution = g.x + n * (job.nrhs > 1 ? job.nrhs : 1);
-    g.sums = g.contribution + p.contributions;
-    g.w = (R *)(g.sums + p.sums);
-    for (int k = (int)blockIdx.x; k < job.count; k += (int)gridDim.x) {
+    g.vector = g.x + n * (job.nrhs > 1 ? job.nrhs : 1);
+    g.w = (R *)(g.vector + p.vectors);
+    for (int k = gang; k < job.count; k += job.gangs) {
         const mpki_cuda_systems_item item = job.item[k];
         char *home = (char *)item.home;
         g.ax = (T *)(home + p.home.values), g.l = (T *)(home + p.home.l);
-        g.d = (T *)(home + p.home.d), g.dinv = (T *)(home + p.home.dinv);
+        g.d = (T *)(home + p.home.d);
         g.scale = (R *)(home + p.home.scale), g.norm = (R *)(home + p.home.norm);
         mpki_cuda_systems_found *found = job.found + k;
         if (job.certify) {
@@ -157,15 +161,17 @@ static __global__ void __launch_bounds__(MOST, 2)
         if (!job.factor && g.t == 0) found->flags = 0;
         const bool good = !job.factor || factorize(g, job, item.slot, found);
         if (good && job.solve) solve_all(g, job, item.slot, found);
-        __syncthreads();
+        meet(g);
     }
 }
 
-static int64_t block_bytes(const mpki_cuda_systems_plan *p, int32_t nrhs) {
-    const int64_t bytes =
-        ((3 + (nrhs > 1 ? nrhs : 1)) * (int64_t)p->n + p->contributions + p->sums) *
-            (int64_t)sizeof(T) +
+static int64_t gang_bytes(const mpki_cuda_systems_plan *p, int32_t nrhs, int blocks) {
+    const int64_t solve =
+        ((3 + (nrhs > 1 ? nrhs : 1)) * (int64_t)p->n + p->vectors) * (int64_t)sizeof(T) +
         (int64_t)p->n * (int64_t)sizeof(R);
+    const int64_t left = p->contributions * (int64_t)sizeof(T);
+    const int64_t bytes =
+        2 * blocks * N_MOST * (int64_t)sizeof(double) + (solve > left ? solve : left);
     return (bytes + 255) & ~(int64_t)255;
 }
 
@@ -173,7 +179,7 @@ static int64_t block_bytes(const mpki_cuda_systems_plan *p, int32_t nrhs) {
 static mpk_status blocks_of(mpki_cuda *cuda, int threads, int shared, int *blocks) {
 #ifdef __CUDACC__
     MPKI_TRY(cudaFuncSetAttribute(systems_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  shared > 48 << 10 ? shared : 48 << 10));
+                                  (int)cuda->shared_max)); /* for all objects, of whatever shape */
     MPKI_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, systems_kernel, threads,
                                                            (size_t)shared));
 #else
@@ -187,23 +193,39 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
                  mpki_cuda_systems_shape *out) {
     const int sms = cuda->sms > 0 ? cuda->sms : 3;
     const int64_t most = (cuda->shared_max ? (int64_t)cuda->shared_max : 227 << 10) - 1024;
-    const int64_t least = HEADER + team_bytes<T>(p->max_front);
+    int depth = p->max_front < MPKI_SYSTEMS_DEEP_ROWS ? PANEL : MPKI_SYSTEMS_DEEP * PANEL;
+#ifndef __CUDACC__
+    depth = (int)host_told("METAPACK_CUDA_HOST_DEPTH", depth);
+#endif
+    while (depth > PANEL && HEADER + team_bytes<T>(p->max_front, depth) > most / 2) depth /= 2;
+    const int64_t least = HEADER + team_bytes<T>(p->max_front, depth);
     const int64_t whole = (int64_t)p->max_front * (p->max_front + 1) / 2 * (int64_t)sizeof(T);
     if (least > most)
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
                       "fronts of %d rows are too large for many systems on a GPU", p->max_front);
-    /* more threads for larger fronts, and for so few systems that the device has room for them */
+    /* more threads for larger fronts, and more blocks for so few systems that the device has room */
     int threads = p->max_front <= MPKI_SYSTEMS_WARP_ROWS     ? 32
                   : p->max_front <= MPKI_SYSTEMS_MIDDLE_ROWS ? 128
                                                              : 256;
+    int each = 1;
+    if (cuda->capability >= 90 && cuda->code >= 90)
+        while (each < MPKI_SYSTEMS_GANG && count * each * 2 <= (int64_t)sms * MPKI_SYSTEMS_ROOM)
+            each *= 2;
     if (count <= sms)
         threads = threads == 32 ? 128 : 256;
     else if (threads == 32 && count <= (int64_t)sms * MPKI_SYSTEMS_FEW)
         threads = 64;
-    int64_t front = MPKI_SYSTEMS_FRONT_BYTES;
+    /* fronts lie in shared memory as far as blocks that are at work leave room */
+    const int64_t at_work = (count * each + sms - 1) / sms;
+    const int64_t room = (most - MPKI_SYSTEMS_CACHE_BYTES) / at_work - least;
+    int64_t front = room > MPKI_SYSTEMS_FRONT_BYTES ? room : MPKI_SYSTEMS_FRONT_BYTES;
+    out->gang_rows = MPKI_SYSTEMS_GANG_ROWS;
+    out->depth = depth;
 #ifndef __CUDACC__ /* tests ask for all of them */
     threads = (int)host_told("METAPACK_CUDA_HOST_THREADS", threads);
     front = host_told("METAPACK_CUDA_HOST_FRONT", front);
+    each = (int)host_told("METAPACK_CUDA_HOST_GANG", 1);
+    out->gang_rows = (int32_t)host_told("METAPACK_CUDA_HOST_GANG_ROWS", out->gang_rows);
 #endif
     if (front > whole) front = whole;
     if (front > most - least) front = most - least;
@@ -215,16 +237,20 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
     out->shared = (int32_t)((shared + 15) & ~(int64_t)15);
     MPKI_PASS(blocks_of(cuda, threads, out->shared, &blocks));
     if (blocks < 1) return refuse(cuda, MPK_ERR_UNSUPPORTED, "no block of threads fits");
-    const int64_t all = (int64_t)blocks * sms;
-    out->blocks = (int32_t)(count < all ? count : all);
-    out->block_bytes = block_bytes(p, nrhs);
+#ifdef __CUDACC__
+    while (each > 1 && !cluster_fits(systems_kernel, each, threads, (size_t)out->shared)) each /= 2;
+#endif
+    int64_t all = (int64_t)blocks * sms / each;
+    if (all < 1) all = 1;
+    out->blocks = each;
+    out->gangs = (int32_t)(count < all ? count : all);
+    out->gang_bytes = gang_bytes(p, nrhs, each);
     return MPK_OK;
 }
 
 static int run(mpki_cuda *cuda, const mpki_cuda_systems_job *job) {
-    int blocks;
-    MPKI_PASS(blocks_of(cuda, job->threads, job->shared, &blocks));
-    MPKI_LAUNCH(systems_kernel, job->blocks, job->threads, (size_t)job->shared, cuda->sparse, *job);
+    MPKI_TRY(MPKI_LAUNCH_CLUSTERS(cuda, systems_kernel, job->gangs * job->blocks, job->blocks,
+                                  job->threads, (size_t)job->shared, *job));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -70,12 +70,13 @@ template <class T> __device__ MPKI_APART int take_values(const at_work<T> &g, st
         }
         g.ax[k] = x;
     }
-    __syncthreads();
+    meet(g);
     if (g.hermitian)
         for (int i = g.t; i < p.n; i += g.nt)
             if (p.diagonal[i] >= 0) alike = alike && is_real(g.ax[p.diagonal[i]]);
-    finite = for_all(g, finite), alike = for_all(g, alike);
-    return (finite ? 0 : MPKI_FOUND_INPUT) | (alike ? 0 : MPKI_FOUND_DIFFER);
+    int bad[2] = {!finite, !alike};
+    over_all(g, bad, largest_of());
+    return (bad[0] ? MPKI_FOUND_INPUT : 0) | (bad[1] ? MPKI_FOUND_DIFFER : 0);
 }
 
 /** g.w[i] := max_j |s_i a_ij s_j|. Returns whether all are near 1, or 0. By all threads;
@@ -110,17 +111,17 @@ __device__ MPKI_APART bool find_scale(const at_work<T> &g, typename scalar_of<T>
     bool good = true;
     R largest = 0;
     for (int i = g.t; i < p.n; i += g.nt) g.scale[i] = p.matched ? (R)p.matched[i] : (R)1;
-    __syncthreads();
+    meet(g);
     for (int sweep = 0; sweep < sweeps + more; ++sweep) {
         const bool even = maxima(g);
         if (sweep >= sweeps && even) break;
-        __syncthreads();
+        meet(g);
         for (int i = g.t; i < p.n; i += g.nt)
             if (g.w[i] > 0) g.scale[i] = g.scale[i] / sqrt(g.w[i]);
-        __syncthreads();
+        meet(g);
         if (sweep + 1 >= sweeps && even) break;
     }
-    __syncthreads();
+    meet(g);
     for (int i = g.t; i < p.n; i += g.nt) { /* to powers of two: no rounding */
         const R power = range<R>::power(g.scale[i] * (R)1.4142135623730951);
         good = good && power < range<R>::scale_most && power > 1 / range<R>::scale_most;
@@ -138,10 +139,10 @@ __device__ MPKI_APART bool find_scale(const at_work<T> &g, typename scalar_of<T>
         largest = sum > largest ? sum : largest;
         if (row.first) g.norm[row.i] = sum;
     }
-    *norm_inf = over_block(g, largest, largest_of());
-    good = for_all(g, good);
-    __syncthreads();
-    return good;
+    R most[2] = {largest, good ? (R)0 : (R)1};
+    over_all(g, most, largest_of());
+    *norm_inf = most[0];
+    return most[1] == 0;
 }
 
 } // namespace systems
