@@ -25,9 +25,9 @@ typedef struct mpk_allocator {
  *           while a full pipe keeps the writer waiting
  *  fraction of the stage that is done, 0 to 1
  *  Returns 0 to go on; anything else, be it once, cancels the call, which then returns
- *  MPK_ERR_CANCELLED. It is asked about ten times for each second of a processor's time, but not by
- *  METIS, SCOTCH and AMD, which order what they are given in one go (docs/design/analysis.md), nor
- *  by a device. */
+ *  MPK_ERR_CANCELLED; at fraction 1 the stage has ended, and the answer to that comes too late. It
+ *  is asked about ten times for each second of a processor's time, but not by METIS, SCOTCH and
+ *  AMD, which order what they are given in one go (docs/design/analysis.md), nor by a device. */
 typedef int (*mpk_progress_fn)(const char *stage, double fraction, void *user);
 
 /** Create a context.
