@@ -5,12 +5,7 @@
 
 enum { N = 40, COUNT = 19, SIDES = 2 };
 
-static const struct {
-    mpk_scalar scalar;
-    mpk_symmetry symmetry;
-} kinds[] = {{MPK_D, MPK_SYMMETRIC}, {MPK_S, MPK_SYMMETRIC}, {MPK_Z, MPK_SYMMETRIC},
-             {MPK_Z, MPK_HERMITIAN}, {MPK_C, MPK_HERMITIAN}, {MPK_C, MPK_SYMMETRIC}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+#include "told.h"
 
 /* Systems whose diagonal vanishes in every seventh row, from another one on in each. */
 static cases vanishing(const mpk_allocator *memory, enum support_family f, size_t kind,
@@ -41,17 +36,6 @@ static cases some_own(const mpk_allocator *memory, int *own) {
         if (all == MPK_OK && *own > 0) return c;
         cases_free(&c);
     }
-}
-
-/* What is told of each system. */
-typedef struct told {
-    int32_t status[COUNT], tier[COUNT], rank[COUNT], certified[COUNT], steps[COUNT];
-    int64_t inertia[3 * COUNT];
-    double growth[COUNT], omega[COUNT], normwise[COUNT], logdet[3 * COUNT];
-} told;
-static mpk_systems_results results_of(told *t) {
-    return (mpk_systems_results){t->status, t->tier,   t->rank,  t->inertia,  t->certified,
-                                 t->steps,  t->growth, t->omega, t->normwise, t->logdet};
 }
 
 static void beside_single(const cases *c, mpk_systems *s, const told *t, int k) {

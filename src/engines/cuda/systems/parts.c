@@ -121,7 +121,7 @@ static int32_t list_parts(const mpki_tree_view *t, mpki_cuda_parts *y, const dou
         if (y->part[s] != s || y->alone[s] != alone) continue;
         int32_t k = y->parts++;
         for (; k > before && cost[y->list[k - 1].begin] < cost[s]; k--) y->list[k] = y->list[k - 1];
-        y->list[k].begin = s; /* its root, for now */
+        y->list[k].begin = s; /* its root, until the parts are laid out */
     }
     for (int32_t k = before; k < y->parts; k++) {
         const int32_t root = y->list[k].begin;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lists by which a block does a system, made once and sent to the device. */
+/* The lists by which a gang of blocks does a system, made once and sent to the device. */
 #include "parts.h"
 #include "state.h"
 

@@ -5,23 +5,7 @@
 
 enum { N = 37, COUNT = 9 };
 
-static const struct {
-    mpk_scalar scalar;
-    mpk_symmetry symmetry;
-} kinds[] = {{MPK_D, MPK_SYMMETRIC}, {MPK_S, MPK_SYMMETRIC}, {MPK_Z, MPK_SYMMETRIC},
-             {MPK_Z, MPK_HERMITIAN}, {MPK_C, MPK_HERMITIAN}, {MPK_C, MPK_SYMMETRIC}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-/* What is told of each system. */
-typedef struct told {
-    int32_t status[COUNT], tier[COUNT], rank[COUNT], certified[COUNT], steps[COUNT];
-    int64_t inertia[3 * COUNT];
-    double growth[COUNT], omega[COUNT], normwise[COUNT], logdet[3 * COUNT];
-} told;
-static mpk_systems_results results_of(told *t) {
-    return (mpk_systems_results){t->status, t->tier,   t->rank,  t->inertia,  t->certified,
-                                 t->steps,  t->growth, t->omega, t->normwise, t->logdet};
-}
+#include "systems/told.h"
 
 static mpk_status both(const cases *c, mpk_systems *s, bool again, told *t) {
     const mpk_systems_results r = results_of(t);

@@ -317,9 +317,9 @@ __device__ void update_one(const at_work<T> &g, const front_at<T> &f, int p0, in
     }
 }
 
-/** The same, two rows of two columns a thread. Each of the four has a name: of an array [2][2] in the
- *  body of a template nvcc 13.0 makes wrong code for 9.0 (right with -Xptxas -O1 and where the
- *  function is not inlined). */
+/** The same, two rows of two columns a thread. Each of the four has a name, and the function stays
+ *  apart: inlined, with an array [2][2] and its loop unrolled, nvcc 13.0 made wrong code for 9.0
+ *  (each of -Xcicc=-O1 with -Xptxas=-O1, no unrolling, and no inlining made it right). */
 template <class T>
 __device__ MPKI_APART void update_two(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
                                       bool last, int t, int nt) {
