@@ -199,8 +199,11 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
                                     &c->choice->ordering);
     else if (!mpk_failed(status) && method != MPK_ORDERING_AMD) {
         mpki_etree_free(c->ctx, &t.tree); /* AMD's, by which the pairs were chosen */
-        status = mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
-                            t.vertex_perm, NULL);
+        status = method == MPK_ORDERING_ND
+                     ? mpki_order_dissect(c->ctx, graph, c->options->seed, c->problem->leaf,
+                                          c->options->threads, t.vertex_perm)
+                     : mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
+                                  t.vertex_perm, NULL);
     }
     if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */

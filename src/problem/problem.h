@@ -17,7 +17,8 @@ struct mpk_problem {
     const int32_t *ai; /* nnz */
     const void *ax;    /* nnz entries of `scalar` */
     const struct mpki_split
-        *split; /* what lies below this interior (analysis/split.h); else NULL */
+        *split;   /* what lies below this interior (analysis/split.h); else NULL */
+    int32_t leaf; /* where nested dissection ends; 0: as it does elsewhere (order/order.h) */
 };
 
 /** Set n, nnz, ap, ai and ax from layout and values. */

@@ -10,16 +10,14 @@ static const char STAGE[] = "order";
 
 /* A split that leaves more than this share of the vertices in one half is discarded. */
 static const double POOR = 0.9;
-enum {
-    LEAF = 150,     /* graphs up to this size are ordered by minimum degree */
-    PARALLEL = 1000 /* larger ones are worth a task */
-};
+enum { PARALLEL = 1000 }; /* larger graphs are worth a task */
 
 /* What all tasks share. */
 typedef struct mpki_nd {
     mpk_context *ctx;
     uint64_t seed;
     int32_t n;
+    int32_t leaf;           /* graphs up to this size are ordered by minimum degree */
     int32_t *perm;          /* positions -> vertices */
     _Atomic int32_t placed; /* vertices that have their positions */
     _Atomic int failed;
@@ -155,7 +153,7 @@ static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpk_status status = MPK_OK;
     (void)item;
     if (!d->failed && !d->stop) {
-        if (p->graph->n <= LEAF || p->graph->xadj[p->graph->n] == 0)
+        if (p->graph->n <= d->leaf || p->graph->xadj[p->graph->n] == 0)
             status = p->graph->n ? order_leaf(d, p->graph, p->first) : MPK_OK;
         else
             status = split(pool, worker, p);
@@ -185,8 +183,8 @@ int64_t mpki_nd_tasks(int32_t n) {
     return n / PARALLEL * 4 + 64;
 }
 
-mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, mpki_pool *pool,
-                         int32_t *perm, mpki_nd **nd) {
+mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                         mpki_pool *pool, int32_t *perm, mpki_nd **nd) {
     if (graph->xadj[graph->n] > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, graph->xadj[graph->n],
                           "%lld edges are too many for nested dissection",
@@ -199,8 +197,11 @@ mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed
         mpki_release(ctx, root);
         return mpki_failed(ctx);
     }
-    *d = (dissection){
-        .ctx = ctx, .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1, .n = graph->n, .perm = perm};
+    *d = (dissection){.ctx = ctx,
+                      .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1,
+                      .n = graph->n,
+                      .leaf = leaf > 0 ? leaf : MPKI_ND_LEAF,
+                      .perm = perm};
     *root = (part){d, g, 0};
     if (pool)
         mpki_pool_push(pool, graph->n, dissect, root, 0);
@@ -223,15 +224,15 @@ mpk_status mpki_nd_end(mpki_nd **nd) {
     return status;
 }
 
-mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                         int32_t *perm) {
+mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                         int threads, int32_t *perm) {
     mpki_pool *pool = NULL;
     mpki_nd *nd = NULL;
     if (threads > 1 && graph->n > PARALLEL) {
         pool = mpki_context_pool(ctx, threads, mpki_nd_tasks(graph->n));
         if (!pool) return mpki_failed(ctx);
     }
-    mpk_status status = mpki_nd_begin(ctx, graph, seed, pool, perm, &nd);
+    mpk_status status = mpki_nd_begin(ctx, graph, seed, leaf, pool, perm, &nd);
     if (mpk_failed(status)) return status;
     if (pool) mpki_pool_run(pool);
     return mpki_nd_end(&nd);

@@ -57,10 +57,10 @@ done:
 }
 
 static mpk_status order_by(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
-                           int64_t seed, int threads, int32_t *perm) {
+                           int64_t seed, int32_t leaf, int threads, int32_t *perm) {
     switch (method) {
     case MPK_ORDERING_ND:
-        return mpki_order_nd(ctx, graph, seed, threads, perm);
+        return mpki_order_nd(ctx, graph, seed, leaf, threads, perm);
     case MPK_ORDERING_AMD:
         return mpki_order_amd(ctx, graph, perm);
     case MPK_ORDERING_METIS:
@@ -164,9 +164,9 @@ static mpk_status finish(mpk_context *ctx, const prepared *p, int32_t *perm) {
     return place_dense(ctx, &p->whole, p->limit, dense, perm + p->kept);
 }
 
-/* Any method but AUTO. */
+/* Any method but AUTO. leaf: of nested dissection */
 static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ordering method,
-                              int64_t seed, int threads, int32_t *perm) {
+                              int64_t seed, int32_t leaf, int threads, int32_t *perm) {
     prepared p;
     if (method == MPK_ORDERING_NATURAL) {
         for (int32_t k = 0; k < graph->n; k++) perm[k] = k;
@@ -174,10 +174,15 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
     }
     mpk_status status = prepare(ctx, graph, method, &p);
     if (mpk_failed(status)) return status;
-    if (p.bare->n > 0) status = order_by(ctx, p.bare, method, seed, threads, p.perm);
+    if (p.bare->n > 0) status = order_by(ctx, p.bare, method, seed, leaf, threads, p.perm);
     if (!mpk_failed(status)) status = finish(ctx, &p, perm);
     prepared_free(ctx, &p);
     return status;
+}
+
+mpk_status mpki_order_dissect(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                              int threads, int32_t *perm) {
+    return order_graph(ctx, graph, MPK_ORDERING_ND, seed, leaf, threads, perm);
 }
 
 struct mpki_dissection {
@@ -190,7 +195,7 @@ mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int6
     mpki_dissection *d = MPKI_ZNEW(ctx, STAGE, 1, mpki_dissection);
     mpk_status status = d ? prepare(ctx, graph, MPK_ORDERING_ND, &d->p) : mpki_failed(ctx);
     if (!mpk_failed(status) && d->p.bare->n > 0)
-        status = mpki_nd_begin(ctx, d->p.bare, seed, pool, d->p.perm, &d->nd);
+        status = mpki_nd_begin(ctx, d->p.bare, seed, 0, pool, d->p.perm, &d->nd);
     if (mpk_failed(status)) (void)mpki_dissection_end(ctx, &d, NULL);
     *begun = d;
     return status;
@@ -286,7 +291,7 @@ mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t
     if (!perm) return mpki_failed(ctx);
     mpk_status status = begun && *begun
                             ? mpki_dissection_end(ctx, begun, perm)
-                            : order_graph(ctx, graph, MPK_ORDERING_ND, seed, threads, perm);
+                            : order_graph(ctx, graph, MPK_ORDERING_ND, seed, 0, threads, perm);
     if (!mpk_failed(status)) {
         mpki_pool *pool = mpki_loops_pool(ctx, threads, graph->xadj[graph->n], &status);
         if (!mpk_failed(status)) status = mpki_etree_make(ctx, pool, 0, graph, perm, &other);
@@ -330,10 +335,10 @@ mpk_status mpki_order(mpk_context *ctx, const mpki_graph *graph, mpk_ordering me
     mpki_etree tree = {0};
     if (!used) used = &ignored;
     *used = method;
-    if (method != MPK_ORDERING_AUTO) return order_graph(ctx, graph, method, seed, threads, perm);
+    if (method != MPK_ORDERING_AUTO) return order_graph(ctx, graph, method, seed, 0, threads, perm);
     const int cores = MODEL_CORES;
     *used = MPK_ORDERING_AMD;
-    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, 1, perm);
+    mpk_status status = order_graph(ctx, graph, MPK_ORDERING_AMD, seed, 0, 1, perm);
     if (!mpk_failed(status)) status = mpki_etree_make(ctx, NULL, 0, graph, perm, &tree);
     if (!mpk_failed(status)) {
         mpki_cost cost = mpki_etree_cost(graph, &tree, cores);

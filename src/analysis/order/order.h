@@ -21,17 +21,22 @@ mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t s
 mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
                              int32_t *perm);
 /** Nested dissection, ours: multilevel vertex separators, halves in parallel; the same permutation
- * whatever the threads. */
-mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                         int32_t *perm);
+ * whatever the threads. Graphs of up to `leaf` vertices are ordered by minimum degree; 0:
+ * MPKI_ND_LEAF. */
+enum { MPKI_ND_LEAF = 150 };
+mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                         int threads, int32_t *perm);
+/** The same of a whole graph, as mpki_order() does it. */
+mpk_status mpki_order_dissect(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                              int threads, int32_t *perm);
 /** The same as tasks of a pool, beside others of it: begun before the pool runs or by one of its
  *  tasks, ended when the run is over; pool NULL: done at once. The pool must have room for
  *  mpki_nd_tasks(n)
  *  tasks. perm [out] as there, when the run is over; undefined once it has been given up. */
 typedef struct mpki_nd mpki_nd;
 int64_t mpki_nd_tasks(int32_t n);
-mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, mpki_pool *pool,
-                         int32_t *perm, mpki_nd **nd);
+mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                         mpki_pool *pool, int32_t *perm, mpki_nd **nd);
 /** From any thread while it goes on; NULL: nothing. */
 void mpki_nd_give_up(mpki_nd *nd);
 mpk_status mpki_nd_end(mpki_nd **nd);
