@@ -3,11 +3,11 @@
  * anew and solved, bare and refined. Values: those of the matrix, each times 1 + SPREAD u, u
  * uniform in (-1, 1), the two of a pair alike; b = A 1 of each system's own A. Times are of the
  * processor, the least of some rounds, so that a busy machine may be measured on: one thread.
- *   bench/systems [-d DEVICE] [-a DEVICE] [-t THREADS] [-r SECONDS] [-s SPREAD]
+ *   bench/systems [-d DEVICE] [-a DEVICE] [-o ORDERING] [-t THREADS] [-r SECONDS] [-s SPREAD]
  *                 [-x] [-m MATRIX_OR_SPEC]... COUNT...
  * On a device (-d cuda), where values, b and x then lie, and with more than one thread (-t), times
  * are those of a clock, and nothing is done one after another. -a: for which device the analysis
- * orders; default the processor, whose order has less fill.
+ * orders; default the processor, whose order has less fill. -o: that order, which then stays.
  * -x: all matrices in one object (mpk_systems_create_mixed), COUNT systems of each, beside an object of
  * each that are called one after another: the same bits are wanted.
  * Every answer is checked: a componentwise backward error above 1e-14 ends the run with status 1,
@@ -79,6 +79,7 @@ typedef struct figures {
     double factor_s, bare_s, refined_s, both_s; /* least of some rounds */
     double omega;
     int64_t single, bytes;
+    mpk_ordering ordering;
 } figures;
 
 static double less(double a, double b) {
@@ -117,6 +118,7 @@ static figures at_once(mpk_context *ctx, const mpk_analysis *an, const mpk_optio
     for (int64_t k = 0; k < count; k++) f.omega = fmax(f.omega, omega[k]);
     mpk_systems_info_get(s, &info);
     f.single = info.by_single, f.bytes = info.bytes;
+    f.ordering = (mpk_ordering)info.ordering;
     if (*info.reason) printf("# no template: %s\n", info.reason);
     mpk_systems_destroy(&s);
     free(omega);
@@ -296,6 +298,8 @@ int main(int argc, char **argv) {
             analysed_for = strcmp(argv[++k], "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
         else if (!strcmp(argv[k], "-d") && k + 1 < argc)
             o.device = strcmp(argv[++k], "cuda") ? MPK_ON_CPU : MPK_ON_CUDA;
+        else if (!strcmp(argv[k], "-o") && k + 1 < argc)
+            check(NULL, mpk_options_set(NULL, &o, "ordering", argv[++k]), "ordering");
         else if (!strcmp(argv[k], "-x"))
             mixed = true;
         else if (!strcmp(argv[k], "-m") && k + 1 < argc && matrices < 64)
@@ -306,9 +310,9 @@ int main(int argc, char **argv) {
     by_clock = o.threads > 1 || o.device == MPK_ON_CUDA;
     for (int c = 0; mixed && c < counts; c++) wrong |= several(&o, matrices, matrix, count[c]);
     if (mixed) return wrong;
-    printf("%-28s %6s %6s | %8s %8s %8s %8s | %8s %8s %8s | %6s %6s %7s %6s %6s\n", "matrix", "n",
-           "count", "factor", "bare", "refined", "both", "f. each", "bare", "refined", "bare x",
-           "ref. x", "omega", "single", "KiB");
+    printf("%-28s %6s %6s | %8s %8s %8s %8s | %8s %8s %8s | %6s %6s %7s %6s %6s %s\n", "matrix",
+           "n", "count", "factor", "bare", "refined", "both", "f. each", "bare", "refined",
+           "bare x", "ref. x", "omega", "single", "KiB", "order");
     for (int m = 0; m < matrices; m++) {
         mpk_context *ctx = NULL;
         mpk_analysis *an = NULL;
@@ -340,12 +344,13 @@ int main(int argc, char **argv) {
             const double us = 1e6 / (double)many, each = 1e6 / (double)few;
             const char *name = strrchr(matrix[m], '/') ? strrchr(matrix[m], '/') + 1 : matrix[m];
             printf("%-28.28s %6d %6lld | %8.2f %8.2f %8.2f %8.2f | %8.1f %8.1f %8.1f | %6.2f %6.2f "
-                   "%7.0e %6lld %6.0f\n",
+                   "%7.0e %6lld %6.0f %s\n",
                    name, v.n, (long long)many, f.factor_s * us, f.bare_s * us, f.refined_s * us,
                    f.both_s * us, g.factor_s * each, g.bare_s * each, g.refined_s * each,
                    (g.factor_s + g.bare_s) * each / ((f.factor_s + f.bare_s) * us),
                    (g.factor_s + g.refined_s) * each / (f.both_s * us), f.omega,
-                   (long long)f.single, (double)f.bytes / 1024 / (double)many);
+                   (long long)f.single, (double)f.bytes / 1024 / (double)many,
+                   mpk_ordering_name(f.ordering));
             fflush(stdout);
             wrong |= f.omega > 1e-14 && (by_clock || f.omega > g.omega);
             leave(ctx, &o, dax), leave(ctx, &o, db), leave(ctx, &o, dx);

@@ -34,7 +34,8 @@ typedef enum mpk_systems_tier {
 typedef struct mpk_systems_options {
     size_t struct_size;
     int64_t expected; /**< about how many systems there will be; 0 (default): the count at creation.
-                           It changes the speed, not the bits */
+                           On the processor it changes the speed, not the bits. With device = cuda
+                           it chooses the order of elimination, too, see mpk_systems_create() */
     int keep; /**< what becomes of systems that a mask leaves out of a factorization. 1 (default):
                    they keep their factors. 0: they lose them, and the others are packed anew, which
                    saves time where systems come to their end one by one */
@@ -66,14 +67,19 @@ typedef struct mpk_systems_results {
 
 /** Create `count` systems without values. Where that will be faster, and the analysed values have
  *  pivots that suit them, a template of these is made: that is a factorization of them. Neither the
- *  count nor a mask nor the number of threads changes any bit of what is computed.
+ *  count of a call nor a mask nor the number of threads changes any bit of what is computed.
  *  an       [in] borrowed: must outlive *out; of method ldlt, and with values like those to come
  *  options  [in] as for mpk_factorize() and mpk_solve(), for all calls; NULL: defaults. `threads`
  *                systems or packs of them are worked on at the same time. device = cuda: systems
  *                with the template's pivots are factorized and solved on GPU device_number, which
  *                keeps their factors, in one kernel for a call; what they leave goes to the single
  *                engine on the processor. auto is the processor. An analysis for the processor is
- *                the better one for many of them
+ *                the better one for many of them. Few of them wait for the longest path of the
+ *                tree: where `expected` systems are expected to be done sooner in it, minimum degree
+ *                is replaced by nested dissection, or that by minimum degree, for another
+ *                analysis and factorization of the analysed values. So with device = cuda bits
+ *                depend on `expected`, or the count at creation where it is 0. ordering other than
+ *                auto: the analysis's order stays, whatever `expected` is
  *  how      [in] NULL: defaults
  *  out      [out] created; *out must be NULL before
  *  Returns MPK_OK | MPK_ERR_ARGUMENT, _SIZE, _MEMORY, _CANCELLED
@@ -209,7 +215,9 @@ typedef struct mpk_systems_info {
     int64_t patterns;    /**< 1, or those of mpk_systems_create_mixed(): n, width and max_front are
                               the largest then, factor_nnz and flops those of all systems */
     int64_t by_own;      /**< as by_template: of tier own */
-    int64_t reserved[6]; /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t ordering;    /**< an mpk_ordering: the template's, or the analysis's where there is
+                              none; that of the first of several patterns */
+    int64_t reserved[5]; /**< 0: for numbers to come; metapack.h, Structs */
 } mpk_systems_info;
 
 /** Copy the numbers; all zero, and reason "", for NULL. */

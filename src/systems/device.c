@@ -74,7 +74,8 @@ mpk_status mpki_device_make(mpk_systems *s) {
                               .c = t->c,
                               .contributions = t->plan.contributions,
                               .pair = t->pair,
-                              .matched = t->plan.matched};
+                              .matched = t->plan.matched,
+                              .expected = s->expected};
     int32_t *memory = NULL;
     if (s->an->layout->given > INT32_MAX)
         return mpki_error(s->ctx, MPK_ERR_SIZE, STAGE, s->an->layout->given,

@@ -372,6 +372,7 @@ static void mixed_info(const mpk_systems *s, mpk_systems_info *info) {
         if (one.width > info->width) info->width = one.width;
         if (one.max_front > info->max_front) info->max_front = one.max_front;
         if (*one.reason && !*info->reason) info->reason = one.reason;
+        if (p == 0) info->ordering = one.ordering;
         info->factor_nnz += one.count * one.factor_nnz;
         info->flops += (double)one.count * one.flops;
         info->bytes += one.bytes;

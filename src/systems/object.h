@@ -18,6 +18,7 @@ typedef struct mpki_template {
     mpki_lanes_entry *entry;
     char *pair;
     mpk_analysis *source; /* its own, where that of the systems is another; NULL */
+    int32_t leaf;         /* of that: where nested dissection ended; 0: as elsewhere */
     double flops;
 } mpki_template;
 

@@ -9,6 +9,11 @@
 
 static const char STAGE[] = "systems";
 
+/* Another order is taken where it is expected to take less than this share of the time; orders are
+ * tried from so many unknowns on. */
+static const double WORTH_ANOTHER = 0.9;
+enum { WORTH_ORDERS = 100 };
+
 void mpk_systems_options_init(mpk_systems_options *options) {
     if (!options) return;
     *options = (mpk_systems_options){.struct_size = sizeof *options, .keep = 1};
@@ -73,6 +78,120 @@ static void choose_kernels(mpk_systems *s) {
     s->kernels = MPKI_DISPATCH(s->an->scalar, lanes_choose)(most, &s->width);
 }
 
+/* An order of elimination; leaf: where nested dissection ends, 0: as elsewhere. */
+typedef struct order {
+    mpk_ordering method;
+    int32_t leaf;
+} order;
+
+/* A template for a factor's values, in such an order. *out [out] NULL: there is none, and *reason
+ * says why */
+static mpk_status model(mpk_systems *s, const mpk_factor *fac, order how, mpki_template **out,
+                        const char **reason) {
+    const mpk_problem problem = {.ctx = s->ctx,
+                                 .scalar = s->an->scalar,
+                                 .symmetry = s->an->symmetry,
+                                 .layout = s->an->layout,
+                                 .values = fac->values,
+                                 .n = s->an->n,
+                                 .nnz = s->an->nnz,
+                                 .ap = s->an->ap,
+                                 .ai = s->an->ai,
+                                 .ax = fac->ax,
+                                 .leaf = how.leaf};
+    mpk_analysis *an = NULL;
+    mpk_options o = s->options;
+    o.method = MPK_METHOD_LDLT;
+    o.ordering = how.method;
+    if (o.ordering == MPK_ORDERING_GIVEN) o.given_perm = s->an->perm;
+    *out = NULL;
+    mpk_status status = mpk_analyse(s->ctx, &problem, &o, &an);
+    if (!mpk_failed(status)) status = mpki_template_make(s->ctx, an, &s->single, out, reason);
+    if (*out) {
+        (*out)->source = an; /* whose scaling it has */
+        (*out)->leaf = how.leaf;
+    } else {
+        mpk_analysis_destroy(&an);
+    }
+    return mpk_failed(status) ? status : MPK_OK;
+}
+
+/* Places for systems of a new template: packs, or on the device. */
+static mpk_status make_places(mpk_systems *s) {
+    s->pack = s->own = NULL, s->work = NULL, s->packs = s->own_packs = 0;
+    s->many = NULL;
+    if (!s->engine) {
+        choose_kernels(s);
+        return mpki_packs_make(s, s->count);
+    }
+    const mpk_status status = mpki_device_make(s);
+    if (mpk_failed(status)) return status;
+    if (!s->many)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "there is no template: %s",
+                          s->reason);
+    return s->engine->grow(s->ctx, s->many, s->count);
+}
+
+static void leave_template(mpk_systems *s) {
+    mpki_packs_free(s);
+    mpki_device_free(s);
+    mpki_template_free(s->ctx, &s->template);
+}
+
+/* A template for a factor's values, and places for it. After a failure all is as it was. */
+static mpk_status take_template(mpk_systems *s, const mpk_factor *fac) {
+    mpki_template *template = NULL;
+    const char *reason = "";
+    mpk_systems old = *s;
+    order how = {s->options.ordering, 0};
+    if (s->engine && s->template && how.method == MPK_ORDERING_AUTO) /* chosen at creation */
+        how = (order){(mpk_ordering)s->template->an->info.ordering, s->template->leaf};
+    mpk_status status = model(s, fac, how, &template, &reason);
+    if (mpk_failed(status)) return status;
+    if (!template)
+        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "there is no template: %s",
+                          reason);
+    s->template = template, s->reason = "";
+    status = make_places(s);
+    leave_template(mpk_failed(status) ? s : &old);
+    if (mpk_failed(status)) *s = old;
+    return status;
+}
+
+/* A template in that order in place of the one there is, if it is expected to be enough sooner. */
+static mpk_status try_order(mpk_systems *s, const mpk_factor *fac, order how) {
+    mpki_template *template = NULL;
+    const char *reason = "";
+    mpk_systems old = *s;
+    const double now_s = s->engine->expect(s->many).time_s;
+    mpk_status status = model(s, fac, how, &template, &reason);
+    if (mpk_failed(status) || !template) return status;
+    s->template = template, s->many = NULL;
+    status = mpki_device_make(s);
+    const bool wins =
+        !mpk_failed(status) && s->many && s->engine->expect(s->many).time_s < WORTH_ANOTHER * now_s;
+    leave_template(wins ? &old : s);
+    if (!wins) *s = old;
+    return status;
+}
+
+/* A device that is to do s->expected systems: where it waits for the path of the tree, or where
+ * another order has less to do, that one is taken. Orders that the caller chose stay. */
+static mpk_status choose_order(mpk_systems *s) {
+    static const order orders[] = {
+        {MPK_ORDERING_AMD, 0}, {MPK_ORDERING_ND, 0}, {MPK_ORDERING_ND, 40}};
+    const mpk_ordering own = (mpk_ordering)s->an->info.ordering;
+    if (s->options.ordering != MPK_ORDERING_AUTO || s->an->n < WORTH_ORDERS ||
+        (own != MPK_ORDERING_AMD && own != MPK_ORDERING_ND))
+        return MPK_OK;
+    mpk_factor *fac = NULL;
+    mpk_status status = mpk_factorize(s->ctx, s->an, NULL, &s->single, &fac);
+    for (size_t k = 0; !mpk_failed(status) && k < sizeof orders / sizeof *orders; k++)
+        if (orders[k].method != own || orders[k].leaf > 0) status = try_order(s, fac, orders[k]);
+    mpk_factor_destroy(&fac);
+    return status;
+}
+
 mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *o,
                              const mpk_systems_options *how, int64_t count, bool borrows,
                              bool alone, mpk_systems **out) {
@@ -99,6 +218,7 @@ mpk_status mpki_systems_make(mpk_context *ctx, const mpk_analysis *an, const mpk
         status = mpki_device_make(s);
     else if (s->template)
         choose_kernels(s);
+    if (!mpk_failed(status) && s->many) status = choose_order(s);
     if (!mpk_failed(status)) status = grow(s, count);
     if (mpk_failed(status))
         mpk_systems_destroy(&s);
@@ -152,69 +272,6 @@ mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *s, int64_t count) {
     for (int64_t b = count; b < s->count; b++) mpki_single_drop(&s->slot[b]);
     s->count = count;
     return MPK_OK;
-}
-
-/* A template for a factor's values. *out [out] NULL: there is none, and *reason says why */
-static mpk_status model(mpk_systems *s, const mpk_factor *fac, mpki_template **out,
-                        const char **reason) {
-    const mpk_problem problem = {.ctx = s->ctx,
-                                 .scalar = s->an->scalar,
-                                 .symmetry = s->an->symmetry,
-                                 .layout = s->an->layout,
-                                 .values = fac->values,
-                                 .n = s->an->n,
-                                 .nnz = s->an->nnz,
-                                 .ap = s->an->ap,
-                                 .ai = s->an->ai,
-                                 .ax = fac->ax};
-    mpk_analysis *an = NULL;
-    mpk_options o = s->options;
-    o.method = MPK_METHOD_LDLT;
-    if (o.ordering == MPK_ORDERING_GIVEN) o.given_perm = s->an->perm;
-    *out = NULL;
-    mpk_status status = mpk_analyse(s->ctx, &problem, &o, &an);
-    if (!mpk_failed(status)) status = mpki_template_make(s->ctx, an, &s->single, out, reason);
-    if (*out)
-        (*out)->source = an; /* whose scaling it has */
-    else
-        mpk_analysis_destroy(&an);
-    return mpk_failed(status) ? status : MPK_OK;
-}
-
-/* Places for systems of a new template: packs, or on the device. */
-static mpk_status make_places(mpk_systems *s) {
-    s->pack = s->own = NULL, s->work = NULL, s->packs = s->own_packs = 0;
-    s->many = NULL;
-    if (!s->engine) {
-        choose_kernels(s);
-        return mpki_packs_make(s, s->count);
-    }
-    const mpk_status status = mpki_device_make(s);
-    if (mpk_failed(status)) return status;
-    if (!s->many)
-        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "there is no template: %s",
-                          s->reason);
-    return s->engine->grow(s->ctx, s->many, s->count);
-}
-
-/* A template for a factor's values, and places for it. After a failure all is as it was. */
-static mpk_status take_template(mpk_systems *s, const mpk_factor *fac) {
-    mpki_template *template = NULL;
-    const char *reason = "";
-    mpk_systems old = *s;
-    mpk_status status = model(s, fac, &template, &reason);
-    if (mpk_failed(status)) return status;
-    if (!template)
-        return mpki_error(s->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1, "there is no template: %s",
-                          reason);
-    s->template = template, s->reason = "";
-    status = make_places(s);
-    mpk_systems *useless = mpk_failed(status) ? s : &old;
-    mpki_packs_free(useless);
-    mpki_device_free(useless);
-    mpki_template_free(s->ctx, &useless->template);
-    if (mpk_failed(status)) *s = old;
-    return status;
 }
 
 /* A template of the values of one system. */
@@ -299,6 +356,7 @@ void mpk_systems_info_get(const mpk_systems *s, mpk_systems_info *info) {
     info->max_front = an->info.max_front;
     info->factor_nnz = an->info.factor_nnz;
     info->flops = an->info.factor_flops;
+    info->ordering = an->info.ordering;
     info->bytes = s->many ? s->engine->bytes(s->many) : pack_bytes(s);
     for (int64_t b = 0; b < s->count; b++) {
         info->by_template += s->slot[b].tier == MPK_TIER_TEMPLATE;

@@ -23,8 +23,15 @@ typedef struct mpki_systems_view {
     /* of entries with both sums: a difference up to this times the larger is rounding, and their
      * mean is taken */
     double symmetry_noise;
-    int64_t given; /* values that the caller has */
+    int64_t given;    /* values that the caller has */
+    int64_t expected; /* systems: of speed alone */
 } mpki_systems_view;
+
+/** What a factorization of so many systems is expected to take, in seconds: how good that is is known
+ *  for comparisons alone. */
+typedef struct mpki_expected {
+    double time_s, work_s; /* work_s: were no front to wait for another */
+} mpki_expected;
 
 /** What became of a system. */
 typedef struct mpki_system_found {
@@ -66,6 +73,7 @@ typedef struct mpki_systems_engine {
     /** MPK_OK | MPK_ERR_MEMORY, _DEVICE | MPK_ERR_UNSUPPORTED: the fronts are too large */
     mpk_status (*make)(mpk_context *ctx, const mpki_systems_view *view, mpki_many **out);
     void (*free)(mpk_context *ctx, mpki_many *many);
+    mpki_expected (*expect)(const mpki_many *many);
     /** Places 0 .. count - 1; those that are there stay. MPK_OK | MPK_ERR_MEMORY, _DEVICE */
     mpk_status (*grow)(mpk_context *ctx, mpki_many *many, int64_t count);
     /** MPK_OK | MPK_ERR_MEMORY, _DEVICE: factors of a call that factorizes are undefined */

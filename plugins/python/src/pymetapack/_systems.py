@@ -161,7 +161,8 @@ class _Systems:
         lib.mpk_systems_info_get(self._systems[0], info)
         names = ("count", "patterns", "by_template", "by_own", "by_single", "n", "width", "max_front",
                  "factor_nnz", "flops", "bytes")  # fmt: skip
-        return {**{name: getattr(info, name) for name in names}, "reason": text(info.reason)}
+        return {**{name: getattr(info, name) for name in names}, "reason": text(info.reason),
+                "ordering": text(lib.mpk_ordering_name(info.ordering))}  # fmt: skip
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("these factors cannot be pickled or copied")

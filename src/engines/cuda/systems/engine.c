@@ -40,13 +40,24 @@ static mpk_status make(mpk_context *ctx, const mpki_systems_view *view, mpki_man
     many->device = d;
     many->scalar = view->tree.scalar;
     many->n = view->tree.n;
-    mpk_status status = mpki_cuda_systems_plan_make(ctx, many, view);
+    mpki_cuda_parts parts = {0};
+    const int64_t expected = view->expected > 0 ? view->expected : 1;
+    mpk_status status = mpki_cuda_parts_make(ctx, &view->tree, expected, &parts);
+    if (!mpk_failed(status)) status = mpki_cuda_systems_plan_make(ctx, many, view, &parts);
     if (!mpk_failed(status)) status = find_shape(ctx, many, 1, 1); /* is there one? */
+    if (!mpk_failed(status)) status = find_shape(ctx, many, expected, 1);
+    if (!mpk_failed(status))
+        many->expected = mpki_cuda_parts_expect(&view->tree, &parts, &many->shape, expected);
+    mpki_cuda_parts_free(ctx, &parts);
     if (mpk_failed(status))
         many_free(ctx, many);
     else
         *out = many;
     return status;
+}
+
+static mpki_expected expect(const mpki_many *many) {
+    return many->expected;
 }
 
 static mpk_status grow(mpk_context *ctx, mpki_many *many, int64_t count) {
@@ -319,6 +330,7 @@ static mpk_status move(mpk_context *ctx, mpk_scalar scalar, const mpk_batch_arra
 
 static const mpki_systems_engine table = {.make = make,
                                           .free = many_free,
+                                          .expect = expect,
                                           .grow = grow,
                                           .run = run,
                                           .fetch = fetch,

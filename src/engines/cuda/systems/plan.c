@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lists by which a gang of blocks does a system, made once and sent to the device. */
-#include "parts.h"
 #include "state.h"
 
 #include <string.h>
@@ -22,8 +21,8 @@ static int64_t reserve(lists *x, int64_t count, size_t size) {
 /* What the parts of a plan take, and where they begin. */
 typedef struct layout {
     int64_t entries, below, full, given, codes, vectors, more;
-    int64_t part, front, entry, code, vector, more_at, rows, perm, pair, matched, ptr, col, from,
-        gather_ptr, gather_mirror, gather, diagonal;
+    int64_t part, phase, front, entry, code, vector, more_at, rows, perm, pair, matched, ptr, col,
+        from, gather_ptr, gather_mirror, gather, diagonal;
 } layout;
 
 static int64_t rows_below(const mpki_tree_view *t, int32_t s) {
@@ -51,7 +50,8 @@ static layout count(const mpki_systems_view *view, const mpki_cuda_parts *parts,
     y.vector = reserve(x, y.vectors, sizeof(int32_t));
     y.more_at = reserve(x, y.more, sizeof(int32_t));
     y.rows = reserve(x, y.below, sizeof(int32_t));
-    y.part = reserve(x, parts->parts + 1, sizeof(mpki_cuda_systems_part));
+    y.part = reserve(x, parts->parts, sizeof(mpki_cuda_systems_part));
+    y.phase = reserve(x, parts->phases, sizeof(mpki_cuda_systems_phase));
     y.perm = reserve(x, t->n, sizeof(int32_t));
     y.pair = reserve(x, t->n, 1);
     y.matched = view->matched ? reserve(x, t->n, sizeof(double)) : -1;
@@ -220,25 +220,21 @@ static void place_home(mpki_many *many, const mpki_systems_view *view) {
 }
 
 mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
-                                       const mpki_systems_view *view) {
+                                       const mpki_systems_view *view,
+                                       const mpki_cuda_parts *parts) {
     const mpki_tree_view *t = &view->tree;
     lists x = {0};
     if (t->nnz > INT32_MAX / 2 || t->rptr[t->nsuper] > INT32_MAX || view->given > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_SIZE, STAGE, t->nnz,
                           "a pattern of that size is not for many systems on a GPU");
-    mpki_cuda_parts parts;
-    mpk_status status = mpki_cuda_parts_make(ctx, t, &parts);
-    if (mpk_failed(status)) return status;
     const int64_t most = (int64_t)t->max_front * (t->max_front + 1) / 2;
     int32_t *memory = MPKI_NEW(ctx, STAGE, most, int32_t);
     sources from = {.of = memory};
-    if (!memory) {
-        mpki_cuda_parts_free(ctx, &parts);
-        return mpki_failed(ctx);
-    }
-    fill_all_codes(t, &parts, NULL, NULL, NULL, &from);
-    const layout y = count(view, &parts, from.end, &x);
-    if (parts.contributions >= MPKI_FROM_MOST || y.more >= MPKI_FROM_MOST ||
+    if (!memory) return mpki_failed(ctx);
+    fill_all_codes(t, parts, NULL, NULL, NULL, &from);
+    const layout y = count(view, parts, from.end, &x);
+    mpk_status status = MPK_OK;
+    if (parts->contributions >= MPKI_FROM_MOST || y.more >= MPKI_FROM_MOST ||
         view->l[t->nsuper] > INT32_MAX)
         status = mpki_error(ctx, MPK_ERR_SIZE, STAGE, t->nnz,
                             "a pattern of that size is not for many systems on a GPU");
@@ -246,20 +242,19 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     if (!mpk_failed(status) && !x.p) status = mpki_failed(ctx);
     if (mpk_failed(status)) {
         mpki_release(ctx, memory);
-        mpki_cuda_parts_free(ctx, &parts);
         return status;
     }
     from.more = (void *)(x.p + y.more_at);
-    fill_fronts(view, &parts, &y, &x);
-    fill_all_codes(t, &parts, (void *)(x.p + y.code), (void *)(x.p + y.vector),
+    fill_fronts(view, parts, &y, &x);
+    fill_all_codes(t, parts, (void *)(x.p + y.code), (void *)(x.p + y.vector),
                    (void *)(x.p + y.front), &from);
     mpki_release(ctx, memory);
-    mpki_cuda_systems_plan plan = {.parts = parts.parts,
-                                   .warps = parts.warps,
-                                   .contributions = parts.contributions,
-                                   .vectors = parts.vectors};
-    memcpy(x.p + y.part, parts.list, ((size_t)parts.parts + 1) * sizeof *parts.list);
-    mpki_cuda_parts_free(ctx, &parts);
+    mpki_cuda_systems_plan plan = {.phases = parts->phases,
+                                   .wide = parts->wide,
+                                   .contributions = parts->contributions,
+                                   .vectors = parts->vectors};
+    memcpy(x.p + y.part, parts->list, (size_t)parts->parts * sizeof *parts->list);
+    memcpy(x.p + y.phase, parts->phase, (size_t)parts->phases * sizeof *parts->phase);
     fill_rows(t, &y, &x);
     memcpy(x.p + y.rows, t->ridx, (size_t)y.below * sizeof(int32_t));
     memcpy(x.p + y.perm, t->perm, (size_t)t->n * sizeof(int32_t));
@@ -305,6 +300,7 @@ mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
     plan.symmetry_noise = view->symmetry_noise;
     plan.diagonal = (const void *)(at + y.diagonal);
     plan.part = (const void *)(at + y.part);
+    plan.phase = (const void *)(at + y.phase);
     many->plan = plan;
     place_home(many, view);
     return MPK_OK;

@@ -5,6 +5,7 @@
 #include "engines/interface/systems.h"
 #include "engines/cuda/module/load.h"
 #include "kernels/systems.h"
+#include "parts.h"
 
 /** Memory of the device that is kept and grows. */
 typedef struct mpki_cuda_room {
@@ -24,6 +25,7 @@ struct mpki_many {
     int32_t n;
     mpki_cuda_systems_plan plan;
     mpki_cuda_room lists; /* of the plan */
+    mpki_expected expected;
     mpki_cuda_slab *slab;
     int64_t slabs, places;
     mpki_cuda_systems_shape shape; /* of a call with so many systems and right-hand sides */
@@ -36,7 +38,7 @@ struct mpki_many {
 
 /** many->plan and its lists from a view. MPK_OK | MPK_ERR_MEMORY, _DEVICE, _SIZE */
 mpk_status mpki_cuda_systems_plan_make(mpk_context *ctx, mpki_many *many,
-                                       const mpki_systems_view *view);
+                                       const mpki_systems_view *view, const mpki_cuda_parts *parts);
 /** At least so many bytes; what was there is lost if it grows. MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_cuda_room_make(mpk_context *ctx, mpki_many *many, mpki_cuda_room *room,
                                int64_t bytes);

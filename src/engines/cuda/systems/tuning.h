@@ -8,6 +8,8 @@
 #define MPKI_SYSTEMS_MIDDLE_ROWS 160
 /** Systems for each multiprocessor up to which a block has two warps for one. */
 #define MPKI_SYSTEMS_FEW 4
+/** Warps for each multiprocessor up to which a block has more of them for a wide tree. */
+#define MPKI_SYSTEMS_WARPS 10
 /** Bytes of shared memory for a front, at least: what does not fit is where its L lies, which is as
  *  fast, and more blocks are at work. */
 #define MPKI_SYSTEMS_FRONT_BYTES (6 << 10)

@@ -130,6 +130,7 @@ static void test_trees(void **unused) {
                *b = malloc(n * sizeof *b), omega = 1;
         for (size_t i = 0; i < n; i++) b[i] = 1 + (double)(i % 7);
         o.device = MPK_ON_CUDA;
+        o.ordering = MPK_ORDERING_AMD; /* the analysis's stays, whatever shape there is */
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
             setenv("METAPACK_CUDA_HOST_THREADS", shapes[k].threads, 1);
             setenv("METAPACK_CUDA_HOST_GANG", shapes[k].gang, 1);
@@ -190,8 +191,10 @@ static void test_counts(void **unused) {
         const mpk_batch_array va = strided(ax, v.nnz, 1), vb = strided(b, v.n, v.n),
                               vx = strided(x, v.n, v.n);
         const mpk_systems_results r = {.omega = omega};
+        const mpk_systems_options how = {
+            .struct_size = sizeof how, .expected = 150, .keep = 1}; /* one order for all */
         mpk_systems *s = NULL;
-        assert_int_equal(mpk_systems_create(ctx, an, &o, NULL, (int64_t)count, &s), MPK_OK);
+        assert_int_equal(mpk_systems_create(ctx, an, &o, &how, (int64_t)count, &s), MPK_OK);
         assert_int_equal(mpk_systems_factorize(ctx, s, &va, NULL, NULL), MPK_OK);
         assert_int_equal(mpk_systems_solve(ctx, s, 1, &vb, &vx, 1, NULL, NULL), MPK_OK);
         if (k == 0) memcpy(bare, x, n * sizeof *x);
@@ -205,6 +208,68 @@ static void test_counts(void **unused) {
         free(ax), free(x), free(b), free(omega);
     }
     free(bare), free(refined);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&p);
+    mpk_context_destroy(&ctx);
+}
+
+/* Few systems of a chain get nested dissection, many minimum degree, and what the caller chose stays;
+ * `expected` decides, and the count does not change the bits. */
+static void test_orders(void **unused) {
+    static const struct {
+        int64_t expected, count;
+        mpk_ordering asked, got;
+    } ways[] = {{1, 1, MPK_ORDERING_AUTO, MPK_ORDERING_ND},
+                {1, 3, MPK_ORDERING_AUTO, MPK_ORDERING_ND},
+                {0, 1, MPK_ORDERING_AUTO, MPK_ORDERING_ND},
+                {1, 1, MPK_ORDERING_AMD, MPK_ORDERING_AMD},
+                {1000000, 1, MPK_ORDERING_AUTO, MPK_ORDERING_AMD},
+                {1000000, 3, MPK_ORDERING_AUTO, MPK_ORDERING_AMD}};
+    enum { WAYS = sizeof ways / sizeof *ways };
+    (void)unused;
+    mpk_context *ctx = NULL;
+    mpk_problem *p = NULL;
+    mpk_analysis *an = NULL;
+    mpk_problem_view v;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "optimal-control 40", 1, &p), MPK_OK);
+    assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
+    mpk_problem_view_get(p, &v);
+    const size_t n = (size_t)v.n;
+    double *x = malloc(WAYS * 3 * n * sizeof *x), *b = malloc(3 * n * sizeof *b);
+    for (size_t i = 0; i < 3 * n; i++) b[i] = 1 + (double)(i % n % 7);
+    o.device = MPK_ON_CUDA;
+    for (size_t k = 0; k < WAYS; k++) {
+        const mpk_systems_options how = {
+            .struct_size = sizeof how, .expected = ways[k].expected, .keep = 1};
+        const mpk_batch_array ax = strided((void *)(uintptr_t)v.ax, 0, 1),
+                              vb = strided(b, v.n, v.n), vx = strided(x + k * 3 * n, v.n, v.n);
+        double omega[3] = {1, 1, 1};
+        const mpk_systems_results r = {.omega = omega};
+        mpk_systems_info info;
+        mpk_systems *s = NULL;
+        o.ordering = ways[k].asked;
+        assert_int_equal(mpk_systems_create(ctx, an, &o, &how, ways[k].count, &s), MPK_OK);
+        assert_int_equal(mpk_systems_factorize_solve(ctx, s, &ax, 1, &vb, &vx, 0, NULL, &r),
+                         MPK_OK);
+        mpk_systems_info_get(s, &info);
+        assert_int_equal(info.ordering, ways[k].got);
+        assert_int_equal(info.by_template, ways[k].count);
+        for (int q = 0; q < ways[k].count; q++) {
+            assert_true(omega[q] <= 1e-14);
+            assert_memory_equal(x + k * 3 * n, x + (k * 3 + (size_t)q) * n, n * sizeof *x);
+        }
+        mpk_systems_destroy(&s);
+    }
+    assert_memory_equal(x, x + 3 * n, n * sizeof *x);
+    assert_memory_equal(x, x + 6 * n, n * sizeof *x);
+    assert_memory_not_equal(x, x + 9 * n, n * sizeof *x);
+    assert_memory_equal(x + 9 * n, x + 12 * n, n * sizeof *x);
+    assert_memory_equal(x + 12 * n, x + 15 * n, n * sizeof *x);
+    free(x), free(b);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&p);
     mpk_context_destroy(&ctx);
@@ -497,6 +562,7 @@ int main(void) {
                                        cmocka_unit_test(test_bits),
                                        cmocka_unit_test(test_trees),
                                        cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_orders),
                                        cmocka_unit_test(test_memories),
                                        cmocka_unit_test(test_failing),
                                        cmocka_unit_test(test_get),

@@ -505,22 +505,14 @@ template <class T, class R> __device__ inline int factor_some(at_work<T> &g, int
     return few;
 }
 
-/** All fronts: parts by warps and by blocks, then the others, large ones by the whole gang. t
- *  becomes the same to all threads. By all threads of the gang; barriers. */
-template <class T, class R> __device__ MPKI_APART void factor(at_work<T> &g, tally<R> &t) {
+/** Fronts of a part that the whole gang does: large ones together, the others by its first block. By
+ *  all threads of the gang; barriers, none at the end. */
+template <class T, class R>
+__device__ MPKI_APART void factor_part_by_gang(at_work<T> &g, mpki_cuda_systems_part part,
+                                               tally<R> &t) {
     const mpki_cuda_systems_plan &p = *g.plan;
-    const int warps = g.block / 32;
-    place_entries(g);
-    warps_alone(g);
-    for (int k = g.rank * warps + g.thread / 32; k < p.warps; k += g.blocks * warps)
-        for (int s = p.part[k].begin; s < p.part[k].end; ++s) factor_front(g, s, t);
-    blocks_alone(g);
-    meet_all(g);
-    for (int k = p.warps + g.rank; k < p.parts; k += g.blocks)
-        for (int s = p.part[k].begin; s < p.part[k].end;) s += factor_some(g, s, t);
-    meet_all(g);
     bool ahead = false; /* the first block has done some that others have not seen */
-    for (int s = p.part[p.parts].begin; s < p.nsuper;) {
+    for (int s = part.begin; s < part.end;) {
         const mpki_cuda_systems_front &f = p.front[s];
         const int few = f.ahead > 0 ? f.ahead : 1;
         if (g.blocks > 1 && f.r >= g.gang_rows && f.ahead == 0) {
@@ -532,6 +524,31 @@ template <class T, class R> __device__ MPKI_APART void factor(at_work<T> &g, tal
             ahead = true;
         }
         s += few;
+    }
+}
+
+/** All fronts, phase by phase. t becomes the same to all threads. By all threads of the gang;
+ *  barriers. */
+template <class T, class R> __device__ MPKI_APART void factor(at_work<T> &g, tally<R> &t) {
+    const mpki_cuda_systems_plan &p = *g.plan;
+    const int warps = g.block / 32;
+    place_entries(g);
+    blocks_alone(g);
+    for (int q = 0; q < p.phases; ++q) {
+        const mpki_cuda_systems_phase phase = p.phase[q];
+        if (phase.waits) meet_all(g);
+        if (phase.by == MPKI_BY_WARPS) {
+            warps_alone(g);
+            for (int k = phase.begin + g.rank * warps + g.thread / 32; k < phase.end;
+                 k += g.blocks * warps)
+                for (int s = p.part[k].begin; s < p.part[k].end; ++s) factor_front(g, s, t);
+            blocks_alone(g);
+        } else if (phase.by == MPKI_BY_BLOCKS) {
+            for (int k = phase.begin + g.rank; k < phase.end; k += g.blocks)
+                for (int s = p.part[k].begin; s < p.part[k].end;) s += factor_some(g, s, t);
+        } else {
+            factor_part_by_gang(g, p.part[phase.begin], t);
+        }
     }
     together(g);
     /* pivots are counted by all lanes of a warp alike */

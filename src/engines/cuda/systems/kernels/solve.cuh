@@ -185,26 +185,41 @@ template <class T> __device__ MPKI_APART void backward_all(at_work<T> &g, int be
     }
 }
 
+/** y := L^-1 y, or L^-H y (L^-T) where it goes backward, phase by phase. The team is a block before
+ *  and after. By all threads of the gang; barriers, none at the end. */
+template <class T> __device__ MPKI_APART void sweep(at_work<T> &g, bool back) {
+    const mpki_cuda_systems_plan &p = *g.plan;
+    const int warps = g.block / 32;
+    for (int q = 0; q < p.phases; ++q) {
+        const mpki_cuda_systems_phase phase = p.phase[back ? p.phases - 1 - q : q];
+        const bool alone = phase.by == MPKI_BY_WARPS;
+        const int number = alone ? g.rank * warps + g.thread / 32 : g.rank;
+        const int step = phase.by == MPKI_BY_GANG ? phase.end : alone ? g.blocks * warps : g.blocks;
+        if (!back && phase.waits) meet_all(g);
+        if (alone) warps_alone(g);
+        for (int k = phase.begin + number; k < phase.end; k += step) {
+            if (back)
+                backward_all(g, p.part[k].begin, p.part[k].end);
+            else
+                forward_all(g, p.part[k].begin, p.part[k].end);
+        }
+        if (alone) blocks_alone(g);
+        if (back && phase.waits) meet_all(g);
+    }
+}
+
 /** x := A^-1 x, problem order. By all threads of the gang; barriers, one at the beginning and one at
  *  the end. */
 template <class T> __device__ MPKI_APART void solve(at_work<T> &g, T *x) {
     const mpki_cuda_systems_plan &p = *g.plan;
-    const int warps = g.block / 32, number = g.rank * warps + g.thread / 32;
     meet(g);
     for (int k = g.t; k < p.n; k += g.nt) {
         const int i = p.perm[k];
         g.y[k] = x[i] * g.scale[i];
     }
     meet(g);
-    warps_alone(g);
-    for (int k = number; k < p.warps; k += g.blocks * warps)
-        forward_all(g, p.part[k].begin, p.part[k].end);
     blocks_alone(g);
-    meet_all(g);
-    for (int k = p.warps + g.rank; k < p.parts; k += g.blocks)
-        forward_all(g, p.part[k].begin, p.part[k].end);
-    meet_all(g);
-    if (g.rank == 0) forward_all(g, p.part[p.parts].begin, p.nsuper);
+    sweep(g, false);
     together(g);
     for (int k = g.t; k < p.n; k += g.nt) {
         T a = g.y[k], d = g.d[2 * k];
@@ -224,14 +239,7 @@ template <class T> __device__ MPKI_APART void solve(at_work<T> &g, T *x) {
     }
     meet(g);
     blocks_alone(g);
-    if (g.rank == 0) backward_all(g, p.part[p.parts].begin, p.nsuper);
-    meet_all(g);
-    for (int k = p.warps + g.rank; k < p.parts; k += g.blocks)
-        backward_all(g, p.part[k].begin, p.part[k].end);
-    meet_all(g);
-    warps_alone(g);
-    for (int k = number; k < p.warps; k += g.blocks * warps)
-        backward_all(g, p.part[k].begin, p.part[k].end);
+    sweep(g, true);
     together(g);
     for (int k = g.t; k < p.n; k += g.nt) {
         const int i = p.perm[k];

@@ -36,10 +36,18 @@ enum {
     MPKI_FROM_MOST = (1 << 30) - 1 /* numbers are below */
 };                                 /* 0: nothing */
 
-/** A range of fronts that a warp, or a block, does while others do other ones. */
+/** A range of fronts that one does while others do other ones. */
 typedef struct mpki_cuda_systems_part {
     int32_t begin, end;
 } mpki_cuda_systems_part;
+
+/** Parts that are done at the same time, and by whom. */
+enum { MPKI_BY_WARPS, MPKI_BY_BLOCKS, MPKI_BY_GANG };
+typedef struct mpki_cuda_systems_phase {
+    int32_t begin, end;
+    int32_t by;
+    int32_t waits; /* for all phases before it */
+} mpki_cuda_systems_phase;
 
 typedef struct mpki_cuda_systems_front {
     int32_t first, w, r;   /* position of its first column, columns, rows */
@@ -56,9 +64,11 @@ typedef struct mpki_cuda_systems_front {
 typedef struct mpki_cuda_systems_plan {
     int32_t n, nsuper, max_front, hermitian;
     int32_t nnz, given, entries;          /* stored values; those that the caller has; in fronts */
-    const mpki_cuda_systems_front *front; /* by parts, then the others, children before parents */
-    const mpki_cuda_systems_part *part;   /* parts + 1; the last: the other fronts */
-    int32_t parts, warps; /* all; those of warps, which come first; then those of blocks */
+    const mpki_cuda_systems_front *front; /* by parts */
+    const mpki_cuda_systems_part *part;
+    const mpki_cuda_systems_phase *phase; /* phases; those after one another have parts so */
+    int32_t phases;
+    int32_t wide; /* warps that a system keeps busy, about */
     const mpki_cuda_systems_entry *entry;
     const int32_t *code, *vector, *more; /* see MPKI_FROM_CHILD */
     const int32_t *rows;                 /* positions */
@@ -131,6 +141,7 @@ typedef struct mpki_cuda_systems_job {
 typedef struct mpki_cuda_systems_shape {
     int32_t gangs, blocks, threads, gang_rows, depth, shared; /* as in a job */
     int64_t gang_bytes;                                       /* of work space, for one gang */
+    int32_t sms;                                              /* multiprocessors */
 } mpki_cuda_systems_shape;
 
 typedef struct mpki_cuda_systems_table {

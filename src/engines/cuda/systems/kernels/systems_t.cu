@@ -215,12 +215,17 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
         threads = threads == 32 ? 128 : 256;
     else if (threads == 32 && count <= (int64_t)sms * MPKI_SYSTEMS_FEW)
         threads = 64;
+    /* more where the tree keeps them busy, and a multiprocessor has not enough of them */
+    while (threads < MOST && threads / 32 * each < p->wide &&
+           count * each * threads / 32 * 2 <= (int64_t)sms * MPKI_SYSTEMS_WARPS)
+        threads *= 2;
     /* fronts lie in shared memory as far as blocks that are at work leave room */
     const int64_t at_work = (count * each + sms - 1) / sms;
     const int64_t room = (most - MPKI_SYSTEMS_CACHE_BYTES) / at_work - least;
     int64_t front = room > MPKI_SYSTEMS_FRONT_BYTES ? room : MPKI_SYSTEMS_FRONT_BYTES;
     out->gang_rows = MPKI_SYSTEMS_GANG_ROWS;
     out->depth = depth;
+    out->sms = sms;
 #ifndef __CUDACC__ /* tests ask for all of them */
     threads = (int)host_told("METAPACK_CUDA_HOST_THREADS", threads);
     front = host_told("METAPACK_CUDA_HOST_FRONT", front);
