@@ -239,14 +239,16 @@ static void test_orders(void **unused) {
     assert_false(mpk_failed(mpk_analyse(ctx, p, &o, &an)));
     mpk_problem_view_get(p, &v);
     const size_t n = (size_t)v.n;
-    double *x = malloc(WAYS * 3 * n * sizeof *x), *b = malloc(3 * n * sizeof *b);
+    double *x = malloc(WAYS * 3 * n * sizeof *x), *b = malloc(3 * n * sizeof *b),
+           *values = malloc(3 * (size_t)v.nnz * sizeof *values);
     for (size_t i = 0; i < 3 * n; i++) b[i] = 1 + (double)(i % n % 7);
+    for (int k = 0; k < 3; k++) memcpy(values + k * v.nnz, v.ax, (size_t)v.nnz * sizeof *values);
     o.device = MPK_ON_CUDA;
     for (size_t k = 0; k < WAYS; k++) {
         const mpk_systems_options how = {
             .struct_size = sizeof how, .expected = ways[k].expected, .keep = 1};
-        const mpk_batch_array ax = strided((void *)(uintptr_t)v.ax, 0, 1),
-                              vb = strided(b, v.n, v.n), vx = strided(x + k * 3 * n, v.n, v.n);
+        const mpk_batch_array ax = strided(values, v.nnz, 1), vb = strided(b, v.n, v.n),
+                              vx = strided(x + k * 3 * n, v.n, v.n);
         double omega[3] = {1, 1, 1};
         const mpk_systems_results r = {.omega = omega};
         mpk_systems_info info;
@@ -255,6 +257,7 @@ static void test_orders(void **unused) {
         assert_int_equal(mpk_systems_create(ctx, an, &o, &how, ways[k].count, &s), MPK_OK);
         assert_int_equal(mpk_systems_factorize_solve(ctx, s, &ax, 1, &vb, &vx, 0, NULL, &r),
                          MPK_OK);
+        assert_int_equal(mpk_systems_solve(ctx, s, 1, &vb, &vx, 1, NULL, NULL), MPK_OK);
         mpk_systems_info_get(s, &info);
         assert_int_equal(info.ordering, ways[k].got);
         assert_int_equal(info.by_template, ways[k].count);
@@ -269,7 +272,7 @@ static void test_orders(void **unused) {
     assert_memory_not_equal(x, x + 9 * n, n * sizeof *x);
     assert_memory_equal(x + 9 * n, x + 12 * n, n * sizeof *x);
     assert_memory_equal(x + 12 * n, x + 15 * n, n * sizeof *x);
-    free(x), free(b);
+    free(x), free(b), free(values);
     mpk_analysis_destroy(&an);
     mpk_problem_destroy(&p);
     mpk_context_destroy(&ctx);
