@@ -562,38 +562,58 @@ template <class T, class R> __device__ MPKI_APART void factor(at_work<T> &g, tal
     t.most = most[0], t.least = -most[1], t.largest = most[2];
 }
 
-/** log|det A|, and its sign or phase: the lanes of a warp have positions 32 apart. By the first
- *  warp. */
-template <class T> __device__ void log_determinant(const at_work<T> &g, double out[3]) {
+/** The determinant of the pivot at position k, 1 where it is that of the one before. By each thread
+ *  for itself; no barrier. */
+template <class T> __device__ inline cx<double> determinant_at(const at_work<T> &g, int k) {
+    const signed char kind = g.plan->pair[k];
+    if (kind == 2) return {1, 0};
+    const T a = g.d[2 * k];
+    const cx<double> x = {(double)re(a), (double)imaginary(a)};
+    if (kind == 0) return x;
+    const T tb = g.d[2 * k + 1], tc = g.d[2 * k + 2];
+    const cx<double> b = {(double)re(tb), (double)imaginary(tb)},
+                     c = {(double)re(tc), (double)imaginary(tc)};
+    return x * c - b * (g.hermitian ? conj(b) : b);
+}
+
+/** log|det A|, and its sign or phase, in the first warp. Logarithms and phases are found by all
+ *  threads; then the lanes of a warp have positions 32 apart. By all threads of the gang;
+ *  barriers. */
+template <class T> __device__ MPKI_APART void log_determinant(const at_work<T> &g, double out[3]) {
     const mpki_cuda_systems_plan &p = *g.plan;
-    double sum = 0;
-    cx<double> phase = {1, 0};
-    int powers = 0;
-    for (int k = g.t; k < p.n; k += 32) {
-        int power;
-        frexp((double)g.scale[k], &power);
-        powers += power - 1;
-        if (p.pair[k] == 2) continue;
-        const T a = g.d[2 * k];
-        cx<double> x = {(double)re(a), (double)imaginary(a)};
-        if (p.pair[k] == 1) {
-            const T tb = g.d[2 * k + 1], tc = g.d[2 * k + 2];
-            const cx<double> b = {(double)re(tb), (double)imaginary(tb)},
-                             c = {(double)re(tc), (double)imaginary(tc)};
-            x = x * c - b * (g.hermitian ? conj(b) : b);
-        }
+    const bool complex = scalar_of<T>::complex;
+    double *const logs = (double *)g.contribution; /* what fronts left is used up: 4 n entries */
+    double *const real = logs + p.n, *const side = real + p.n;
+    for (int k = g.t; k < p.n; k += g.nt) {
+        const cx<double> x = determinant_at(g, k);
         const double size = modulus(x);
-        sum += log(size);
-        phase = phase * (x * (1 / size));
+        const cx<double> phase = x * (1 / size);
+        logs[k] = p.pair[k] == 2 ? 0 : log(size), real[k] = phase.x;
+        if (complex) side[k] = phase.y;
     }
-    for (int o = 16; o; o /= 2) {
-        sum += shfl_xor(sum, o);
-        powers += shfl_xor(powers, o);
-        const cx<double> other = shfl_xor(phase, o);
-        phase = g.t & o ? other * phase : phase * other;
+    meet(g);
+    if (g.t < 32) {
+        double sum = 0;
+        cx<double> phase = {1, 0};
+        int powers = 0;
+#pragma unroll 4
+        for (int k = g.t; k < p.n; k += 32) {
+            int power;
+            frexp((double)g.scale[k], &power);
+            powers += power - 1;
+            sum += logs[k];
+            phase = phase * cx<double>{real[k], complex ? side[k] : 0};
+        }
+        for (int o = 16; o; o /= 2) {
+            sum += shfl_xor(sum, o);
+            powers += shfl_xor(powers, o);
+            const cx<double> other = shfl_xor(phase, o);
+            phase = g.t & o ? other * phase : phase * other;
+        }
+        out[0] = sum - 2 * 0.693147180559945309417 * powers;
+        out[1] = phase.x, out[2] = phase.y;
     }
-    out[0] = sum - 2 * 0.693147180559945309417 * powers;
-    out[1] = phase.x, out[2] = phase.y;
+    meet(g);
 }
 
 } // namespace systems

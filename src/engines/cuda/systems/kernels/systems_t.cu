@@ -22,7 +22,7 @@ static __device__ bool factorize(at_work<T> &g, const mpki_cuda_systems_job &job
     if (good) {
         good = find_scale(g, &norm_inf);
         factor(g, t);
-        if (g.t < 32) log_determinant(g, logdet);
+        log_determinant(g, logdet);
         const double growth = t.most > 1 ? (double)t.most : 1;
         good = good && t.passed && (double)t.largest <= job.bound &&
                (double)t.least > job.noise * growth;

@@ -84,19 +84,41 @@ template <class T> __device__ MPKI_APART int take_values(const at_work<T> &g, st
 template <class T> __device__ bool maxima(const at_work<T> &g) {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan &p = *g.plan;
+    const int ROWS = 4, apart = g.nt / 4; /* rows whose entries are on their way at a time */
     bool even = true;
-    for (int base = g.t / 32 * 8; base < p.n; base += g.nt / 4) {
-        const row_lanes row = row_of(p, g.t, base);
-        const R si = row.i < p.n ? g.scale[row.i] : 0;
-        R most = 0;
-        for (int k = row.begin; k < row.end; k += 4) {
-            const int from = p.from[k];
-            const R a = modulus(g.ax[from < 0 ? ~from : from]) * (si * g.scale[p.col[k]]);
-            most = a > most ? a : most;
+    for (int base = g.t / 32 * 8; base < p.n; base += ROWS * apart) {
+        row_lanes row[ROWS];
+        R si[ROWS], most[ROWS];
+        int rounds = 0;
+#pragma unroll
+        for (int u = 0; u < ROWS; ++u) {
+            row[u] = row_of(p, g.t, base + u * apart);
+            const int own = (row[u].end - row[u].begin + 3) / 4;
+            si[u] = row[u].i < p.n ? g.scale[row[u].i] : 0, most[u] = 0;
+            rounds = own > rounds ? own : rounds;
         }
-        for (int o = 1; o < 4; o *= 2) most = largest_of()(most, shfl_xor(most, o));
-        if (row.first) g.w[row.i] = most;
-        even = even && most <= (R)0x1p16 && (most >= (R)0x1p-16 || most == 0);
+        for (int q = 0; q < rounds; ++q) {
+            int from[ROWS], col[ROWS];
+#pragma unroll
+            for (int u = 0; u < ROWS; ++u) {
+                const int k = row[u].begin + 4 * q;
+                from[u] = k < row[u].end ? p.from[k] : 0;
+                col[u] = k < row[u].end ? p.col[k] : -1;
+            }
+#pragma unroll
+            for (int u = 0; u < ROWS; ++u) {
+                if (col[u] < 0) continue;
+                const R a =
+                    modulus(g.ax[from[u] < 0 ? ~from[u] : from[u]]) * (si[u] * g.scale[col[u]]);
+                most[u] = a > most[u] ? a : most[u];
+            }
+        }
+#pragma unroll
+        for (int u = 0; u < ROWS; ++u) {
+            for (int o = 1; o < 4; o *= 2) most[u] = largest_of()(most[u], shfl_xor(most[u], o));
+            if (row[u].first) g.w[row[u].i] = most[u];
+            even = even && most[u] <= (R)0x1p16 && (most[u] >= (R)0x1p-16 || most[u] == 0);
+        }
     }
     return for_all(g, even);
 }
