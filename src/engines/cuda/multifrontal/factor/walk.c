@@ -487,6 +487,7 @@ const mpki_direct_engine mpki_cuda_direct = {
     .factorize = factorize,
     .bytes = bytes,
     .beside = mpki_cuda_direct_beside,
+    .late = mpki_cuda_direct_late,
     .get = mpki_cuda_direct_get,
     .at_zeros = mpki_cuda_direct_at_zeros,
     .zeros = mpki_cuda_direct_zeros,

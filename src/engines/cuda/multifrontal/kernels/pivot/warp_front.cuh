@@ -301,9 +301,11 @@ __device__ inline bool warp_eliminate(const mpki_cuda_tree &t, const mpki_cuda_n
     T x[W];
     warp_pivot<T> mine = {make<T>(0), make<T>(0), make<T>(0), make<T>(0), lane};
     int begin = 0; /* of what is left in x */
-    if (!warp_quick<H>(x, m, n, w, rules.least(), most, limit, mine)) {
+    const bool searching = t.way[s] == MPKI_CUDA_SEARCHING;
+    if (searching || !warp_quick<H>(x, m, n, w, rules.least(), most, limit, mine)) {
         MPKI_STAMP(TILE);
         if (!warp_search<H>(x, m, n, w, rules.least(), limit, mine)) return false;
+        if (!searching && lane == 0) t.way[s] = MPKI_CUDA_SEARCHING;
         begin = w;
         MPKI_STAMP(FULL);
     } else {
