@@ -88,7 +88,7 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
     mpk_analysis_destroy(&fac->own);
     fac->an = fac->own = own;
     fac->own_of = mpki_values_hash(own, fac->ax);
-    fac->gathered = 0;
+    fac->weighed = 0;
     return MPK_OK;
 }
 
@@ -99,15 +99,15 @@ static uint64_t analysed_hash(const mpk_factor *fac) {
 }
 
 /* Where fronts of the last numbers delayed columns, and are so small that this is what takes the
- * time, the next ones have a tree in which these fronts are one with their parents. Other columns
- * may fail there, so it is done a few times. A tree that the caller has chosen stays. After a
- * failure the factor is as it was. */
+ * time, the next ones have a tree in which these fronts are one with their parents; and once more
+ * where twice as many come late. A tree that the caller has chosen stays. After a failure the factor
+ * is as it was. */
 static mpk_status gather(mpk_factor *fac) {
-    enum { MOST = 3 };
+    static const int64_t TIMES = 2;
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpki_direct_engine *engine = fac->engine->direct;
-    if (!fac->direct || !engine->late || fac->gathered >= MOST || fac->info.rejected == 0 ||
+    if (!fac->direct || !engine->late || fac->info.rejected <= TIMES * fac->weighed ||
         an->info.ordered_for != MPK_ON_CUDA || an->options.ordering == MPK_ORDERING_GIVEN)
         return MPK_OK;
     mpk_analysis *own = NULL;
@@ -115,13 +115,13 @@ static mpk_status gather(mpk_factor *fac) {
     mpk_status status = mpki_failed(ctx);
     if (late && engine->late(fac->direct, late)) status = mpki_gather_late(ctx, an, late, &own);
     mpki_release(ctx, late);
-    fac->gathered = own ? fac->gathered + 1 : MOST;
-    if (mpk_failed(status) || !own) return status;
+    if (mpk_failed(status)) return status;
+    const int64_t weighed = fac->info.rejected;
+    if (!own) fac->weighed = weighed;
+    if (!own) return MPK_OK;
     const uint64_t hash = analysed_hash(fac);
-    const mpki_stop cost = fac->cost;
-    const int core = fac->known.core;
-    status = mpki_factor_bring(ctx, fac);
-    if (!mpk_failed(status)) status = mpki_direct_replace(fac, own);
+    const mpki_tree_view tree = mpki_tree_view_of(own);
+    status = engine->retree(fac->direct, &tree);
     if (mpk_failed(status)) {
         mpk_analysis_destroy(&own);
         return status;
@@ -129,7 +129,7 @@ static mpk_status gather(mpk_factor *fac) {
     mpk_analysis_destroy(&fac->own);
     fac->an = fac->own = own;
     fac->own_of = hash;
-    fac->cost = cost, fac->known.core = core;
+    fac->weighed = weighed;
     return MPK_OK;
 }
 
@@ -138,7 +138,7 @@ static mpk_status return_to_base(mpk_factor *fac) {
     mpk_status status = mpki_direct_replace(fac, fac->base);
     if (mpk_failed(status)) return status;
     fac->an = fac->base;
-    fac->gathered = 0;
+    fac->weighed = 0;
     mpk_analysis_destroy(&fac->own);
     return MPK_OK;
 }

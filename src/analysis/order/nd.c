@@ -10,16 +10,13 @@ static const char STAGE[] = "order";
 
 /* A split that leaves more than this share of the vertices in one half is discarded. */
 static const double POOR = 0.9;
-enum {
-    LEAF = 150,     /* graphs up to this size are ordered by minimum degree */
-    PARALLEL = 1000 /* larger ones are worth a task */
-};
+enum { PARALLEL = 1000 /* vertices of a graph that is worth a task */ };
 
 /* What all tasks share. */
 typedef struct mpki_nd {
     mpk_context *ctx;
     uint64_t seed;
-    int32_t n;
+    int32_t n, leaf;        /* leaf: graphs up to this size are ordered by minimum degree */
     int32_t *perm;          /* positions -> vertices */
     _Atomic int32_t placed; /* vertices that have their positions */
     _Atomic int failed;
@@ -155,7 +152,7 @@ static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpk_status status = MPK_OK;
     (void)item;
     if (!d->failed && !d->stop) {
-        if (p->graph->n <= LEAF || p->graph->xadj[p->graph->n] == 0)
+        if (p->graph->n <= d->leaf || p->graph->xadj[p->graph->n] == 0)
             status = p->graph->n ? order_leaf(d, p->graph, p->first) : MPK_OK;
         else
             status = split(pool, worker, p);
@@ -185,8 +182,8 @@ int64_t mpki_nd_tasks(int32_t n) {
     return n / PARALLEL * 4 + 64;
 }
 
-mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, mpki_pool *pool,
-                         int32_t *perm, mpki_nd **nd) {
+mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                         mpki_pool *pool, int32_t *perm, mpki_nd **nd) {
     if (graph->xadj[graph->n] > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, graph->xadj[graph->n],
                           "%lld edges are too many for nested dissection",
@@ -199,8 +196,11 @@ mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed
         mpki_release(ctx, root);
         return mpki_failed(ctx);
     }
-    *d = (dissection){
-        .ctx = ctx, .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1, .n = graph->n, .perm = perm};
+    *d = (dissection){.ctx = ctx,
+                      .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1,
+                      .n = graph->n,
+                      .leaf = leaf,
+                      .perm = perm};
     *root = (part){d, g, 0};
     if (pool)
         mpki_pool_push(pool, graph->n, dissect, root, 0);
@@ -231,7 +231,7 @@ mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed
         pool = mpki_context_pool(ctx, threads, mpki_nd_tasks(graph->n));
         if (!pool) return mpki_failed(ctx);
     }
-    mpk_status status = mpki_nd_begin(ctx, graph, seed, pool, perm, &nd);
+    mpk_status status = mpki_nd_begin(ctx, graph, seed, MPKI_ND_LEAF, pool, perm, &nd);
     if (mpk_failed(status)) return status;
     if (pool) mpki_pool_run(pool);
     return mpki_nd_end(&nd);

@@ -30,8 +30,11 @@ mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed
  *  tasks. perm [out] as there, when the run is over; undefined once it has been given up. */
 typedef struct mpki_nd mpki_nd;
 int64_t mpki_nd_tasks(int32_t n);
-mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, mpki_pool *pool,
-                         int32_t *perm, mpki_nd **nd);
+/** Graphs up to this size are ordered by minimum degree: as a rule, and for a device, whose small
+ *  fronts go side by side, so that a chain of them is what takes the time. */
+enum { MPKI_ND_LEAF = 150, MPKI_ND_LEAF_DEVICE = 12 };
+mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                         mpki_pool *pool, int32_t *perm, mpki_nd **nd);
 /** From any thread while it goes on; NULL: nothing. */
 void mpki_nd_give_up(mpki_nd *nd);
 mpk_status mpki_nd_end(mpki_nd **nd);
@@ -66,10 +69,10 @@ bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *c
 /** Nested dissection of a whole graph beside other tasks of a pool: dense vertices set aside and
  *  twins merged as mpki_order() does, so that the order is the same. begin: from a task, or before
  *  the run; end: after the run, with perm [out] n, or NULL where nobody wants the order; give_up:
- *  from any thread between them. The graph's arrays must stay until the end.
+ *  from any thread between them. leaf: MPKI_ND_LEAF, ...; pool NULL: done at once. The graph's arrays must stay until the end.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 mpki_pool *pool, mpki_dissection **begun);
+                                 int32_t leaf, mpki_pool *pool, mpki_dissection **begun);
 void mpki_dissection_give_up(mpki_dissection *begun);
 mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm);
 
