@@ -164,6 +164,10 @@ mpk_status mpki_core_build(mpk_context *ctx, const mpk_problem *problem, const c
 mpk_status mpki_core_extend(mpk_context *ctx, const mpk_analysis *an, const char *missed,
                             int32_t most, char *keep, int32_t *added);
 
+/** core [inout] that of all of A, which becomes a copy of an's; to be released by mpki_core_free.
+ *  Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_core_copy(mpk_context *ctx, const mpk_analysis *an, mpki_core *core);
+
 void mpki_core_free(mpk_context *ctx, mpki_core *core);
 
 /* ---- order/ ---------------------------------------------------------------------------------- */

@@ -12,6 +12,29 @@ mpki_core mpki_core_all(const int64_t *ap, const int32_t *ai) {
     return (mpki_core){.ap = ap, .ai = ai};
 }
 
+mpk_status mpki_core_copy(mpk_context *ctx, const mpk_analysis *an, mpki_core *core) {
+    const mpki_core *from = &an->core;
+    if (!mpki_core_is_part(from)) return MPK_OK;
+    const int64_t n = an->n, count = from->ap[n];
+    int64_t *ap = MPKI_NEW(ctx, STAGE, n + 1, int64_t);
+    int32_t *ai = MPKI_NEW(ctx, STAGE, count, int32_t);
+    *core = (mpki_core){.ap = ap,
+                        .ai = ai,
+                        .src = MPKI_NEW(ctx, STAGE, count + 1, int64_t),
+                        .bare = MPKI_NEW(ctx, STAGE, n, char)};
+    if (mpk_failed(mpki_failed(ctx))) {
+        void *const parts[] = {ap, ai, core->src, core->bare};
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
+        *core = mpki_core_all(an->ap, an->ai);
+        return mpki_failed(ctx);
+    }
+    memcpy(ap, from->ap, ((size_t)n + 1) * sizeof *ap);
+    if (count > 0) memcpy(ai, from->ai, (size_t)count * sizeof *ai);
+    if (count > 0) memcpy(core->src, from->src, (size_t)count * sizeof *core->src);
+    memcpy(core->bare, from->bare, (size_t)n);
+    return MPK_OK;
+}
+
 void mpki_core_free(mpk_context *ctx, mpki_core *core) {
     if (mpki_core_is_part(core)) {
         mpki_release(ctx, (void *)core->ap);

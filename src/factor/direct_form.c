@@ -88,6 +88,48 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
     mpk_analysis_destroy(&fac->own);
     fac->an = fac->own = own;
     fac->own_of = mpki_values_hash(own, fac->ax);
+    fac->weighed = 0;
+    return MPK_OK;
+}
+
+/* The values that the analysis in force was made of. */
+static uint64_t analysed_hash(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    return fac->own ? fac->own_of : an->loaded ? an->hash : mpki_values_hash(an, an->values->ax);
+}
+
+/* Where fronts of the last numbers delayed columns, and are so small that this is what takes the
+ * time, the next ones have a tree in which these fronts are one with their parents; and once more
+ * where twice as many come late. A tree that the caller has chosen stays. After a failure the factor
+ * is as it was. */
+static mpk_status gather(mpk_factor *fac) {
+    static const int64_t TIMES = 2;
+    mpk_context *ctx = fac->ctx;
+    const mpk_analysis *an = fac->an;
+    const mpki_direct_engine *engine = fac->engine->direct;
+    if (!fac->direct || !engine->late || fac->info.rejected <= TIMES * fac->weighed ||
+        an->info.ordered_for != MPK_ON_CUDA || an->options.ordering == MPK_ORDERING_GIVEN)
+        return MPK_OK;
+    mpk_analysis *own = NULL;
+    int32_t *late = MPKI_NEW(ctx, STAGE, an->nsuper, int32_t);
+    mpk_status status = mpki_failed(ctx);
+    if (late && engine->late(fac->direct, late)) status = mpki_gather_late(ctx, an, late, &own);
+    mpki_release(ctx, late);
+    if (mpk_failed(status)) return status;
+    const int64_t weighed = fac->info.rejected;
+    if (!own) fac->weighed = weighed;
+    if (!own) return MPK_OK;
+    const uint64_t hash = analysed_hash(fac);
+    const mpki_tree_view tree = mpki_tree_view_of(own);
+    status = engine->retree(fac->direct, &tree);
+    if (mpk_failed(status)) {
+        mpk_analysis_destroy(&own);
+        return status;
+    }
+    mpk_analysis_destroy(&fac->own);
+    fac->an = fac->own = own;
+    fac->own_of = hash;
+    fac->weighed = weighed;
     return MPK_OK;
 }
 
@@ -96,6 +138,7 @@ static mpk_status return_to_base(mpk_factor *fac) {
     mpk_status status = mpki_direct_replace(fac, fac->base);
     if (mpk_failed(status)) return status;
     fac->an = fac->base;
+    fac->weighed = 0;
     mpk_analysis_destroy(&fac->own);
     return MPK_OK;
 }
@@ -420,7 +463,8 @@ static mpk_status factorize(mpk_factor *fac, bool is_new) {
     fac->options.precision = MPK_PRECISION_DOUBLE; /* as it is in force from here on */
     fac->raised = fac->options.zero_tolerance < 0 ? fac->known.raised : 0;
     if (fac->matched > 0) fac->matched--;
-    if (!fac->direct) status = mpki_direct_replace(fac, fac->an);
+    if (!is_new) status = gather(fac);
+    if (!mpk_failed(status) && !fac->direct) status = mpki_direct_replace(fac, fac->an);
     if (!mpk_failed(status)) status = find_numbers(fac, is_new, &stages);
     if (!mpk_failed(status)) status = mpki_find_rank(fac, is_new || stages > 1, &stale);
     if (!mpk_failed(status) && stale) status = match_again(fac, &stages);

@@ -191,11 +191,11 @@ struct mpki_dissection {
 };
 
 mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 mpki_pool *pool, mpki_dissection **begun) {
+                                 int32_t leaf, mpki_pool *pool, mpki_dissection **begun) {
     mpki_dissection *d = MPKI_ZNEW(ctx, STAGE, 1, mpki_dissection);
     mpk_status status = d ? prepare(ctx, graph, MPK_ORDERING_ND, &d->p) : mpki_failed(ctx);
     if (!mpk_failed(status) && d->p.bare->n > 0)
-        status = mpki_nd_begin(ctx, d->p.bare, seed, 0, pool, d->p.perm, &d->nd);
+        status = mpki_nd_begin(ctx, d->p.bare, seed, leaf, pool, d->p.perm, &d->nd);
     if (mpk_failed(status)) (void)mpki_dissection_end(ctx, &d, NULL);
     *begun = d;
     return status;

@@ -22,8 +22,9 @@ mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t 
                              int32_t *perm);
 /** Nested dissection, ours: multilevel vertex separators, halves in parallel; the same permutation
  * whatever the threads. Graphs of up to `leaf` vertices are ordered by minimum degree; 0:
- * MPKI_ND_LEAF. */
-enum { MPKI_ND_LEAF = 150 };
+ * MPKI_ND_LEAF. A device does small fronts side by side, so that a chain of them is what takes the
+ * time: MPKI_ND_LEAF_DEVICE. */
+enum { MPKI_ND_LEAF = 150, MPKI_ND_LEAF_DEVICE = 12 };
 mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
                          int threads, int32_t *perm);
 /** The same of a whole graph, as mpki_order() does it. */
@@ -71,10 +72,10 @@ bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *c
 /** Nested dissection of a whole graph beside other tasks of a pool: dense vertices set aside and
  *  twins merged as mpki_order() does, so that the order is the same. begin: from a task, or before
  *  the run; end: after the run, with perm [out] n, or NULL where nobody wants the order; give_up:
- *  from any thread between them. The graph's arrays must stay until the end.
+ *  from any thread between them. leaf: MPKI_ND_LEAF, ...; pool NULL: done at once. The graph's arrays must stay until the end.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 mpki_pool *pool, mpki_dissection **begun);
+                                 int32_t leaf, mpki_pool *pool, mpki_dissection **begun);
 void mpki_dissection_give_up(mpki_dissection *begun);
 mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm);
 

@@ -105,6 +105,17 @@ mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_node
 /** Amalgamation by the longest path, for a device, after that by rules. longest_s [out] its
  *  seconds. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longest_s);
+/** Seconds of a front of w columns, m rows below them and so many children on the longest path;
+ *  by_warp: it is one warp's where it has few rows. */
+double mpki_device_front_s(double w, double m, double kids, bool by_warp);
+/** an's tree for a device, after a factorization: supernodes that left columns to their parents go
+ *  into these where that shortens the longest path by a tenth.
+ *  late [in]  nsuper: how many columns each left
+ *  out  [out] an analysis of the same order, but for columns inside merged fronts, with scaling and
+ *             core of an's; NULL: an's tree stays
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+mpk_status mpki_gather_late(mpk_context *ctx, const mpk_analysis *an, const int32_t *late,
+                            mpk_analysis **out);
 /** Does each front fit into a block's shared memory as a whole? */
 bool mpki_nodes_uncut(const mpki_nodes *nodes);
 /** Child c, which is in no list any more, goes into s: its columns before those of s, its children

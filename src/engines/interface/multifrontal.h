@@ -191,6 +191,14 @@ typedef struct mpki_direct_engine {
     /** Bytes beside them that solves have left for later ones; NULL: they leave none. By any
      *  thread. */
     int64_t (*beside)(const mpki_direct *f);
+    /** How many columns each supernode has left to its parent. NULL: fronts are not so small that it
+     *  is of any interest. Returns whether there are numbers, and some were left.
+     *  late [out] nsuper */
+    bool (*late)(const mpki_direct *f, int32_t *late);
+    /** f's tree becomes this one, of the same matrix, which must outlive f: there are no numbers then, but
+     *  values that were taken are. NULL where `late` is. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE: f is
+     *  as it was. */
+    mpk_status (*retree)(mpki_direct *f, const mpki_tree_view *tree);
     /** MPK_GET_PERM, _D or _LOGDET as mpk_get() gives them, to host memory. */
     mpk_status (*get)(const mpki_direct *f, mpk_quantity what, void *out);
 

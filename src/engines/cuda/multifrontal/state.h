@@ -77,6 +77,8 @@ struct mpki_direct {
         rows; /* A by rows, for whoever asks: multifrontal/solve/rows.c */
     struct mpki_cuda_taking
         *taking; /* for values from the device: multifrontal/factor/values.c; or NULL */
+    char *between; /* n scales and the values that were taken, while the device has no memory for
+                      another tree; NULL: there are none */
     bool taken;  /* the values in force, or those of the next numbers, came that way */
     /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
@@ -168,6 +170,8 @@ mpk_status mpki_cuda_direct_give(const mpki_direct *f, void *ax, double *scale);
 mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
                                    const mpki_refine_wish *wish, int32_t nrhs, const void *b,
                                    int64_t ldb, void *x, int64_t ldx, mpki_refined *told);
+/** The slot `late` of mpki_direct_engine. */
+bool mpki_cuda_direct_late(const mpki_direct *f, int32_t *late);
 mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out);
 void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y);
 int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);

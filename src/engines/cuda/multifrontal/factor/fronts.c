@@ -76,3 +76,27 @@ mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last) {
         mpki_cuda_direct_note(f, report->change[k].front, &report->change[k].state);
     return MPK_OK;
 }
+
+/* The supernode of position k. */
+static int32_t supernode_of(const mpki_tree_view *tree, int32_t k) {
+    int32_t low = 0, high = tree->nsuper;
+    while (high - low > 1) {
+        const int32_t middle = low + (high - low) / 2;
+        *(tree->sptr[middle] <= k ? &low : &high) = middle;
+    }
+    return low;
+}
+
+bool mpki_cuda_direct_late(const mpki_direct *f, int32_t *late) {
+    bool some = false;
+    if (!f->valid || f->plan.larges > 0 || f->changed < 0) return false;
+    for (int32_t s = 0; s < f->tree.nsuper; s++) late[s] = 0;
+    for (int32_t k = 0; k < f->changed; k++) {
+        const int32_t front = f->change[k];
+        const mpki_cuda_front_state *x = &f->state[front];
+        if (f->plan.kind[front] != MPKI_CUDA_SUPERNODE || x->w == x->nelim) continue;
+        late[supernode_of(&f->tree, f->plan.node[front].first)] = x->w - x->nelim;
+        some = true;
+    }
+    return some;
+}

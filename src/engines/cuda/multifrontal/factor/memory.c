@@ -95,7 +95,7 @@ typedef struct part {
     const void *from; /* host: what is copied there; NULL: nothing */
 } part;
 
-enum { PARTS = 14 };
+enum { PARTS = 15 };
 
 /* Bytes that panels are expected to grow into, each anew where columns are delayed. A column is
  * delayed with the same probability anywhere, half of the trial elimination's, which mostly gives
@@ -181,6 +181,7 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
         {&on->state,
          plan->fronts * (int64_t)sizeof(mpki_cuda_front_state) + mpki_cuda_ticket_bytes(plan),
          NULL},
+        {&on->way, plan->fronts, NULL},
         {&f->task, plan->tasks * (int64_t)sizeof(mpki_cuda_task), plan->task},
         {&on->flags, sizeof(mpki_cuda_flags), NULL},
         {&on->arena, plan->panel_bytes + plan->contribution_entries * size, NULL},
@@ -230,6 +231,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
         sent = !from || DID(functions(f)->copy(f->device->cuda, at, from, parts[k].bytes, 1));
         at += (parts[k].bytes + 255) & ~(int64_t)255;
     }
+    sent = sent && DID(functions(f)->clear(f->device->cuda, on->way, plan->fronts));
     /* what was asked for is done before the copy of its source goes */
     sent = DID(functions(f)->wait(f->device->cuda)) && sent;
     mpki_release(f->ctx, few);

@@ -59,6 +59,8 @@ static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct
 static void clear(mpki_direct *f) {
     mpki_cuda_direct_drop_device(f);
     mpki_cuda_direct_drop_host(f);
+    mpki_release(f->ctx, f->between);
+    f->between = NULL;
 }
 
 static void end(mpki_direct **handle) {
@@ -372,16 +374,39 @@ static void add_up(walk *z) {
     r->perturbed = (int64_t)f->flags.perturbed, r->rejected = (int64_t)f->flags.rejected;
 }
 
-/* Another plan, in which no front is cut; *f is as it was where that fails. */
-static mpk_status plan_whole(mpki_direct *f) {
+/* Another plan, of this tree; whole: no front is cut in it. *f is as it was where that fails. */
+static mpk_status plan_anew(mpki_direct *f, const mpki_tree_view *tree, bool whole) {
     mpki_cuda_plan plan;
     const mpki_cuda_capacity capacity = capacity_of(f->device);
-    const mpk_status status = mpki_cuda_plan_make(f->ctx, &f->tree, &capacity, true, &plan);
+    const mpk_status status = mpki_cuda_plan_make(f->ctx, tree, &capacity, whole, &plan);
     if (mpk_failed(status)) return status;
     mpki_cuda_direct_drop_device(f);
     mpki_cuda_direct_drop_host(f);
     mpki_cuda_plan_free(f->ctx, &f->plan);
-    f->plan = plan, f->whole = true, f->cut_badly = false;
+    f->tree = *tree, f->plan = plan, f->whole = whole, f->cut_badly = false;
+    return MPK_OK;
+}
+
+/* Scaling and values that only the device has, in host memory, one after the other: *values, to be
+ * released. */
+static mpk_status fetch_values(mpki_direct *f, char **values) {
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    *values = mpki_alloc(f->ctx, STAGE, n * 8 + f->tree.nnz * size, 1);
+    return *values
+               ? mpki_cuda_direct_give(f, *values + n * 8, (double *)(void *)*values)
+               : mpki_failed(f->ctx);
+}
+
+static mpk_status retree(mpki_direct *f, const mpki_tree_view *tree) {
+    char *values = NULL;
+    mpk_status status = f->taken ? fetch_values(f, &values) : MPK_OK;
+    if (!mpk_failed(status)) status = plan_anew(f, tree, f->whole);
+    if (mpk_failed(status)) {
+        mpki_release(f->ctx, values);
+        return status;
+    }
+    mpki_release(f->ctx, f->between);
+    f->between = values;
     return MPK_OK;
 }
 
@@ -401,24 +426,35 @@ static mpk_status walk_once(walk *z, const void *ax, const double *scale,
     return MPK_OK;
 }
 
-/* The same, and all of it once more. Values that only the device has are kept on the host
- * meanwhile. */
+/* The same with values in host memory that were taken from the device before its memory was. */
+static mpk_status walk_between(walk *z, char *values, const mpki_pivot_rules *rules) {
+    mpki_direct *f = z->f;
+    mpk_status status = walk_once(z, values + f->tree.n * 8, (const double *)(void *)values, rules);
+    if (!mpk_failed(status)) status = functions(f)->wait(f->device->cuda);
+    f->taken = !mpk_failed(status);
+    return status;
+}
+
+/* The same, and all of it once more, by another plan. Values that only the device has are kept on
+ * the host meanwhile. */
 static mpk_status walk_whole(walk *z, const void *ax, const double *scale,
                              const mpki_pivot_rules *rules) {
     mpki_direct *f = z->f;
-    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     char *values = NULL;
-    mpk_status status = MPK_OK;
-    if (!ax) {
-        values = mpki_alloc(f->ctx, STAGE, n * 8 + f->tree.nnz * size, 1);
-        status = values ? mpki_cuda_direct_give(f, values + n * 8, (double *)(void *)values)
-                        : mpki_failed(f->ctx);
-        ax = values + n * 8, scale = (const double *)(void *)values;
-    }
-    if (!mpk_failed(status)) status = plan_whole(f);
-    if (!mpk_failed(status)) status = walk_once(z, ax, scale, rules);
-    if (!mpk_failed(status)) status = functions(f)->wait(f->device->cuda);
-    f->taken = values && !mpk_failed(status);
+    mpk_status status = ax ? MPK_OK : fetch_values(f, &values);
+    if (!mpk_failed(status)) status = plan_anew(f, &f->tree, true);
+    if (!mpk_failed(status))
+        status = ax ? walk_once(z, ax, scale, rules) : walk_between(z, values, rules);
+    mpki_release(f->ctx, values);
+    return status;
+}
+
+/* By a new tree (retree). */
+static mpk_status walk_retreed(walk *z, const mpki_pivot_rules *rules) {
+    mpki_direct *f = z->f;
+    char *values = f->between;
+    f->between = NULL;
+    const mpk_status status = walk_between(z, values, rules);
     mpki_release(f->ctx, values);
     return status;
 }
@@ -434,14 +470,20 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     atomic_store(&f->half_copied, false);
     atomic_store(&f->corrections, 0);
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
-    if (ax) f->taken = false;
-    if (!ax && !f->taken)
+    if (ax) {
+        f->taken = false;
+        mpki_release(f->ctx, f->between);
+        f->between = NULL;
+    }
+    const bool retreed = f->between != NULL;
+    if (!ax && !f->taken && !retreed)
         return mpki_error(f->ctx, MPK_ERR_INTERNAL, STAGE, -1, "no values were taken");
     if (f->plan.fronts == 0) {
         f->valid = true;
         return MPK_OK;
     }
-    if (mpk_failed((f->cut_badly ? walk_whole : walk_once)(&z, ax, scale, rules)))
+    if (mpk_failed(retreed ? walk_retreed(&z, rules)
+                           : (f->cut_badly ? walk_whole : walk_once)(&z, ax, scale, rules)))
         return mpki_failed(f->ctx);
     if (z.recut) {
         z = (walk){.f = f, .stop = stop, .result = result};
@@ -487,6 +529,8 @@ const mpki_direct_engine mpki_cuda_direct = {
     .factorize = factorize,
     .bytes = bytes,
     .beside = mpki_cuda_direct_beside,
+    .late = mpki_cuda_direct_late,
+    .retree = retree,
     .get = mpki_cuda_direct_get,
     .at_zeros = mpki_cuda_direct_at_zeros,
     .zeros = mpki_cuda_direct_zeros,

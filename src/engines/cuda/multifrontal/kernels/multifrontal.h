@@ -47,6 +47,10 @@ typedef struct mpki_cuda_node {
  *  them here (NOT_LAST). */
 enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
+/** What a warp need not try at a front of few rows, since it failed with the numbers before these:
+ *  pivots without a search; the front by itself. Both lead to the numbers that they led to then. */
+enum { MPKI_CUDA_QUICKLY = 0, MPKI_CUDA_SEARCHING = 1, MPKI_CUDA_BY_BLOCK = 2 };
+
 /** How far a front is: nothing of it is there; its panel is (and the parts of its contribution
  *  that `parts` counts); it could not be done, or one below it could not, so that its step has
  *  stopped. */
@@ -142,6 +146,7 @@ typedef struct mpki_cuda_tree {
     const void *ax;                             /**< values as given */
     const double *scale;                        /**< n, by position */
     mpki_cuda_front_state *state;               /**< fronts */
+    uint8_t *way; /**< fronts: what numbers before these have taught: MPKI_CUDA_QUICKLY, ... */
     char *arena;                                /**< panels */
     void *contribution;                         /**< the arena, too */
     mpki_cuda_flags *flags;                     /**< one */

@@ -18,8 +18,9 @@ namespace mpki {
 enum { ROWS_TRY, ROWS_AGAIN, ROWS_TEST, ROWS_STORE };
 /** Entries of task_smem.word: 0: the number of pivots that pass; 1: how many the tile has;
  *  WORD_OUT: L of the rows is in the panel; WORD_PAIRS: the tile has pivots of order 2; WORD_QUICK:
- *  columns that were done in the quick way. */
-enum { WORD_OUT = 2, WORD_PAIRS = 3, WORD_QUICK = 4 /* columns that were done in the quick way */ };
+ *  columns that were done in the quick way; WORD_REJECTED: columns that failed when they were tried
+ *  first. */
+enum { WORD_OUT = 2, WORD_PAIRS = 3, WORD_QUICK = 4, WORD_REJECTED = 5 };
 
 /** A block: the rows below a tile of b columns at p: X := A L^-H for its first `pivots` columns,
  *  and what `what` says. limit: 1 / u. m.word[0] [inout] becomes the first column that fails, if

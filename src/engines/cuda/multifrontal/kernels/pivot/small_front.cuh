@@ -302,8 +302,10 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_sm
             end -= left;
             p += ne;
         }
-        if (pass == 0 && rejected > 0 && threadIdx.x == 0)
-            atomicAdd(&t.flags->rejected, (unsigned long long)rejected);
+        if (pass == 0 && threadIdx.x == 0) {
+            m.word[WORD_REJECTED] = rejected;
+            if (rejected > 0) atomicAdd(&t.flags->rejected, (unsigned long long)rejected);
+        }
         const int left = w - p;
         if (left == 0 || root == MPKI_CUDA_NOT_LAST) return p;
         if (pass > 0 && p - start < (left + p - start) / 8 + 1) break;
@@ -553,6 +555,10 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_byt
     }
     __syncthreads();
     if (tid == 0 && !published) task_done(t, s, place, w, nelim, ld);
+    /* it has become a front of those that a warp can do */
+    if (tid == 0 && !outside && delayed == 0 && own > 0 && nelim == w &&
+        m.word[WORD_REJECTED] == 0 && t.way[s] == MPKI_CUDA_BY_BLOCK)
+        t.way[s] = MPKI_CUDA_QUICKLY;
     MPKI_STAMP(OUT);
     __syncthreads();
     return true;

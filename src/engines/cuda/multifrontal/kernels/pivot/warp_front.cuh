@@ -85,6 +85,7 @@ __device__ inline bool warp_children(const mpki_cuda_tree &t, const mpki_cuda_no
         good = done > MPKI_CUDA_WAITING && state->w == state->nelim;
     }
     if (!__all_sync(0xffffffffu, good)) return false;
+    MPKI_STAMP(WAIT);
     for (int k = 0; k < count; ++k) {
         const int rows = __shfl_sync(0xffffffffu, at, k), ld = leading(rows);
         const T *const C = (const T *)t.contribution + __shfl_sync(0xffffffffu, my_contribution, k);
@@ -301,9 +302,11 @@ __device__ inline bool warp_eliminate(const mpki_cuda_tree &t, const mpki_cuda_n
     T x[W];
     warp_pivot<T> mine = {make<T>(0), make<T>(0), make<T>(0), make<T>(0), lane};
     int begin = 0; /* of what is left in x */
-    if (!warp_quick<H>(x, m, n, w, rules.least(), most, limit, mine)) {
+    const bool searching = t.way[s] == MPKI_CUDA_SEARCHING;
+    if (searching || !warp_quick<H>(x, m, n, w, rules.least(), most, limit, mine)) {
         MPKI_STAMP(TILE);
         if (!warp_search<H>(x, m, n, w, rules.least(), limit, mine)) return false;
+        if (!searching && lane == 0) t.way[s] = MPKI_CUDA_SEARCHING;
         begin = w;
         MPKI_STAMP(FULL);
     } else {
@@ -341,7 +344,10 @@ MPKI_APART __device__ bool warp_front(const mpki_cuda_tree &t, int s, int first)
     warp_entries(t, node, m.F);
     __syncwarp();
     MPKI_STAMP(ENTRIES);
-    if (node.children > 0 && !warp_children(t, node, first, m.F)) return false;
+    if (node.children == 0)
+        MPKI_STAMP(WAIT);
+    else if (!warp_children(t, node, first, m.F))
+        return false;
     MPKI_STAMP(GATHER);
     const bool good = n <= WARP_ROWS / 2 ? warp_eliminate<H, WARP_ROWS / 2>(t, node, s, m)
                                          : warp_eliminate<H, WARP_ROWS>(t, node, s, m);

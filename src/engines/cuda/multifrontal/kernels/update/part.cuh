@@ -287,13 +287,14 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
             /* after a stop it goes on, by blocks of the largest class */
             if (PARTS && t.state[s].done == MPKI_CUDA_DONE) continue;
             if constexpr (sizeof(T) <= 8) {
-                if (goes && is_warp_front<T>(t.node[s])) {
+                if (goes && is_warp_front<T>(t.node[s]) && t.way[s] != MPKI_CUDA_BY_BLOCK) {
                     if (threadIdx.x < 32) {
                         const bool good = warp_front<H, T>(t, s, me.first);
                         if (threadIdx.x == 0) did[s & 1] = good;
                     }
                     __syncthreads();
                     if (did[s & 1]) continue;
+                    if (threadIdx.x == 0) t.way[s] = MPKI_CUDA_BY_BLOCK;
                 }
             }
             goes = goes && task_front<H, PARTS, T>(t, smem, smem_bytes, s, me.first,
