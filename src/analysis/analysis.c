@@ -6,6 +6,7 @@
 #include "choose.h"
 #include "general.h"
 #include "symbolic/symbolic.h"
+#include "../engines/interface/device.h"
 
 #include <metapack/schur.h>
 
@@ -20,6 +21,7 @@ void mpk_analysis_destroy(mpk_analysis **handle) {
     if (!handle || !*handle) return;
     mpk_analysis *an = *handle;
     mpk_context *ctx = an->ctx;
+    mpki_device_forget(ctx, an->perm);
     void *const parts[] = {an->scale,     an->perm,        an->iperm,   an->sptr,  an->parent,
                            an->child_ptr, an->child,       an->rptr,    an->ridx,  an->rel,
                            an->flops,     an->scatter_ptr, an->scatter, an->row_of};
@@ -60,6 +62,36 @@ void mpk_analysis_tree_get(const mpk_analysis *an, mpk_tree *tree) {
 
 const int32_t *mpki_positions(const mpk_analysis *an) {
     return an->block ? an->block->blocking.iperm : an->iperm;
+}
+
+mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
+    const mpki_split *split = mpki_split_rows(an->split) ? an->split : NULL;
+    return (mpki_tree_view){.n = an->n,
+                            .nsuper = an->nsuper,
+                            .nnz = an->nnz,
+                            .scalar = an->scalar,
+                            .symmetry = an->symmetry,
+                            .ap = an->ap,
+                            .ai = an->ai,
+                            .perm = an->perm,
+                            .sptr = an->sptr,
+                            .parent = an->parent,
+                            .child_ptr = an->child_ptr,
+                            .child = an->child,
+                            .rptr = an->rptr,
+                            .ridx = an->ridx,
+                            .rel = an->rel,
+                            .flops = an->flops,
+                            .scatter_ptr = an->scatter_ptr,
+                            .scatter = an->scatter,
+                            .factor_flops = an->info.factor_flops,
+                            .factor_bytes = an->info.factor_bytes,
+                            .max_front = an->info.max_front,
+                            .failing = an->failing,
+                            .outer = split ? split->outer : 0,
+                            .outer_ap = split ? split->ap : NULL,
+                            .outer_ai = split ? split->ai : NULL,
+                            .row_of = an->row_of};
 }
 
 mpk_analysis *mpki_analysis_new(mpk_context *ctx, const mpk_problem *problem,
@@ -142,22 +174,42 @@ static double analysis_bytes(const mpk_analysis *an) {
     return graph + fmax(order, match);
 }
 
-/* tree: the caller's; NULL: one is made for the order. */
+/* Will a device factorize, as far as the analysis knows? */
+static bool goes_there(const mpk_analysis *an) {
+    const mpk_options *o = &an->options;
+    if (an->symmetry == MPK_GENERAL || an->split || mpki_on_blocks(o->method) ||
+        o->method == MPK_METHOD_NONE || mpki_context_engine(an->ctx))
+        return false;
+    return o->device == MPK_ON_CUDA ||
+           (o->device == MPK_ON_AUTO && an->info.ordered_for == MPK_ON_CUDA);
+}
+
+/* What a build is told beside the problem. */
+typedef struct wishes {
+    const char *keep;     /* as for mpki_analyse */
+    const mpk_tree *tree; /* the caller's; NULL: one is made for the order */
+    bool ahead;           /* a factorization follows: where a device will do it, it prepares that */
+} wishes;
+
 static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                        const char *keep, const mpk_tree *tree, mpk_analysis *an) {
+                        const wishes *w, mpk_analysis *an) {
     mpki_graph graph = {0};
     mpki_choice choice = {.rank = -1};
     double start = mpki_now_s();
     mpk_status status = mpki_memory_check(ctx, STAGE, "the analysis", fmax(analysis_bytes(an), 0),
                                           options->memory_limit);
-    if (!mpk_failed(status)) status = choose(ctx, problem, options, keep, an, &graph, &choice);
+    if (!mpk_failed(status)) status = choose(ctx, problem, options, w->keep, an, &graph, &choice);
     double ordered = mpki_now_s();
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.7))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     if (!mpk_failed(status))
-        status = tree ? mpki_tree_given(ctx, tree, &graph, an)
-                      : mpki_symbolic_of(ctx, an, &graph, choice.mate, &choice.tree,
-                                         choice.rows.ptr ? &choice.rows : NULL);
+        status = w->tree ? mpki_tree_given(ctx, w->tree, &graph, an)
+                         : mpki_symbolic_of(ctx, an, &graph, choice.mate, &choice.tree,
+                                            choice.rows.ptr ? &choice.rows : NULL);
+    if (!mpk_failed(status) && w->ahead && goes_there(an)) {
+        const mpki_tree_view tree = mpki_tree_view_of(an);
+        mpki_device_prepare(ctx, options->device_number, &tree, options->device_memory_limit);
+    }
     an->info.time_order_s = ordered - start - an->info.time_match_s;
     an->info.time_symbolic_s = mpki_now_s() - ordered;
 #ifndef NDEBUG
@@ -179,14 +231,13 @@ static mpk_status build_whole(mpk_context *ctx, const mpk_problem *problem,
     char *keep = MPKI_NEW(ctx, STAGE, problem->n, char);
     if (!keep) return mpki_failed(ctx);
     if (problem->n) memset(keep, 1, (size_t)problem->n);
-    const mpk_status status = build(ctx, problem, options, keep, NULL, an);
+    const mpk_status status = build(ctx, problem, options, &(wishes){.keep = keep}, an);
     mpki_release(ctx, keep);
     return status;
 }
 
-/* tree: as for build(). */
 static mpk_status analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                          const char *keep, const mpk_tree *tree, mpk_analysis **an) {
+                          const wishes *w, mpk_analysis **an) {
     mpk_options full;
     double start = mpki_now_s();
     if (!ctx) return MPK_ERR_ARGUMENT;
@@ -205,11 +256,13 @@ static mpk_status analyse(mpk_context *ctx, const mpk_problem *problem, const mp
         return mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
     mpk_analysis *made = mpki_analysis_new(ctx, problem, &full);
     if (!made) return mpki_failed(ctx);
+    if (w->ahead && full.device == MPK_ON_CUDA && goes_there(made))
+        mpki_device_begin(ctx, full.device_number, made->scalar);
     if (problem->split)
         status = build_whole(ctx, problem, &full, made);
     else
         status = mpki_on_blocks(full.method) ? mpki_block_analyse(ctx, problem, &full, made)
-                                             : build(ctx, problem, &full, keep, tree, made);
+                                             : build(ctx, problem, &full, w, made);
     if (mpk_failed(status)) {
         mpk_analysis_destroy(&made);
         return status;
@@ -222,13 +275,13 @@ static mpk_status analyse(mpk_context *ctx, const mpk_problem *problem, const mp
 
 mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                         const char *keep, mpk_analysis **an) {
-    return analyse(ctx, problem, options, keep, NULL, an);
+    return analyse(ctx, problem, options, &(wishes){.keep = keep}, an);
 }
 
 mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
                        mpk_analysis **an) {
     MPKI_CALM;
-    return analyse(ctx, problem, options, NULL, NULL, an);
+    return analyse(ctx, problem, options, &(wishes){.ahead = true}, an);
 }
 
 mpk_status mpk_analyse_tree(mpk_context *ctx, const mpk_problem *problem,
@@ -254,7 +307,7 @@ mpk_status mpk_analyse_tree(mpk_context *ctx, const mpk_problem *problem,
     full.ordering = MPK_ORDERING_GIVEN;
     full.given_perm = perm;
     full.given_blocks = full.given_pivots = NULL;
-    return analyse(ctx, problem, &full, NULL, &tree, an);
+    return analyse(ctx, problem, &full, &(wishes){.tree = &tree, .ahead = true}, an);
 }
 
 /* ---- of an interior -------------------------------------------------------------------------- */

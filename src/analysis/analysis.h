@@ -79,6 +79,9 @@ struct mpk_analysis {
     mpk_analysis_info info;
 };
 
+/** What an engine sees of an analysis, as far as it has come. */
+mpki_tree_view mpki_tree_view_of(const mpk_analysis *an);
+
 /** An analysis with the pattern and the values of the problem, and options that are resolved;
  *  nothing else. NULL: MPK_ERR_MEMORY. */
 mpk_analysis *mpki_analysis_new(mpk_context *ctx, const mpk_problem *problem,

@@ -4,6 +4,7 @@
 #include "core/sizes.h"
 #include "config.h"
 #include "engines/cuda/accelerator/accelerator.h"
+#include "engines/cuda/module/engine.h"
 #include "engines/cuda/module/load.h"
 #include <metapack/device.h>
 
@@ -30,6 +31,19 @@ mpk_status mpk_accelerator_cuda(mpk_context *ctx, int number, const mpk_accelera
 #if MPKI_HAVE_CUDA
 bool mpki_device_opens(mpk_context *ctx, int number) {
     return mpki_cuda_open(ctx, number) != NULL;
+}
+
+void mpki_device_begin(mpk_context *ctx, int number, mpk_scalar scalar) {
+    mpki_cuda_open_ahead(ctx, number, scalar);
+}
+
+void mpki_device_prepare(mpk_context *ctx, int number, const mpki_tree_view *tree, double limit) {
+    if (mpki_cuda_open(ctx, number)) mpki_cuda_direct_prepare(ctx, tree, limit);
+    mpki_clear_error(ctx);
+}
+
+void mpki_device_forget(mpk_context *ctx, const int32_t *perm) {
+    if (perm) mpki_cuda_drop_ahead(ctx, perm);
 }
 
 mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info) {
@@ -114,6 +128,7 @@ mpk_status mpk_device_set_allocator(mpk_context *ctx, int number,
     const mpki_device *d = mpki_cuda_open(ctx, number);
     if (!d) return mpki_failed(ctx);
     mpki_cuda_allocator given = {0};
+    mpki_cuda_drop_ahead(ctx, NULL); /* it is CUDA's memory, and nobody has it yet */
     if (allocator)
         given = (mpki_cuda_allocator){allocator->alloc, allocator->release, allocator->user};
     return mpki_cuda_status(ctx, STAGE,
@@ -165,6 +180,18 @@ static mpk_status without_cuda(mpk_context *ctx, int number) {
 bool mpki_device_opens(mpk_context *ctx, int number) {
     (void)without_cuda(ctx, number);
     return false;
+}
+
+void mpki_device_begin(mpk_context *ctx, int number, mpk_scalar scalar) {
+    (void)ctx, (void)number, (void)scalar;
+}
+
+void mpki_device_prepare(mpk_context *ctx, int number, const mpki_tree_view *tree, double limit) {
+    (void)ctx, (void)number, (void)tree, (void)limit;
+}
+
+void mpki_device_forget(mpk_context *ctx, const int32_t *perm) {
+    (void)ctx, (void)perm;
 }
 
 mpk_status mpk_device_info_get(mpk_context *ctx, int number, mpk_device_info *info) {

@@ -101,33 +101,3 @@ mpki_stop mpki_fresh_stop(const mpk_analysis *an) {
     return (mpki_stop){MPKI_STOP_TIMES * an->info.factor_flops + MPKI_STOP_LEAST_FLOPS,
                        (int64_t)an->n + MPKI_STOP_LEAST_REJECTED};
 }
-
-mpki_tree_view mpki_tree_view_of(const mpk_analysis *an) {
-    const mpki_split *split = mpki_split_rows(an->split) ? an->split : NULL;
-    return (mpki_tree_view){.n = an->n,
-                            .nsuper = an->nsuper,
-                            .nnz = an->nnz,
-                            .scalar = an->scalar,
-                            .symmetry = an->symmetry,
-                            .ap = an->ap,
-                            .ai = an->ai,
-                            .perm = an->perm,
-                            .sptr = an->sptr,
-                            .parent = an->parent,
-                            .child_ptr = an->child_ptr,
-                            .child = an->child,
-                            .rptr = an->rptr,
-                            .ridx = an->ridx,
-                            .rel = an->rel,
-                            .flops = an->flops,
-                            .scatter_ptr = an->scatter_ptr,
-                            .scatter = an->scatter,
-                            .factor_flops = an->info.factor_flops,
-                            .factor_bytes = an->info.factor_bytes,
-                            .max_front = an->info.max_front,
-                            .failing = an->failing,
-                            .outer = split ? split->outer : 0,
-                            .outer_ap = split ? split->ap : NULL,
-                            .outer_ai = split ? split->ai : NULL,
-                            .row_of = an->row_of};
-}

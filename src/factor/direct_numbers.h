@@ -14,9 +14,6 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *result);
 /** Pivots of at most this size, relative to the largest entry, may be rounding alone. */
 double mpki_pivot_noise(const mpk_factor *fac);
 
-/** The engine's view of an analysis. */
-mpki_tree_view mpki_tree_view_of(const mpk_analysis *an);
-
 /** Room for numbers by `an`, in exchange for those that there are. After a failure the old ones are
  *  still there. Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_direct_replace(mpk_factor *fac, const mpk_analysis *an);

@@ -2,6 +2,7 @@
 /* The verbs on a factor of any form: take the values, let the form work, answer what may be asked
  * of it. */
 #include "../core/floats.h"
+#include "../engines/interface/device.h"
 #include "../problem/given.h"
 #include "factor.h"
 #include "given.h"
@@ -207,6 +208,7 @@ static mpk_status create(mpk_context *ctx, const mpk_analysis *an, const source 
     if (*out) return refactorize(ctx, from, options, *out);
     mpk_factor *fac = mpki_factor_new(ctx, STAGE, an, options);
     if (!fac) return mpki_failed(ctx);
+    if (fac->engine && fac->engine->memory == MPK_HOST) mpki_device_forget(ctx, an->perm);
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = factorize(fac, from, options, true);
     if (mpk_failed(status)) mpk_factor_destroy(&fac);

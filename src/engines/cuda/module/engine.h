@@ -19,5 +19,8 @@ int64_t mpki_cuda_matrix_bytes(const mpki_matrix *m);
 /** Words of packed blocks in it. */
 int64_t mpki_cuda_blocks_words(const mpki_blocks *f);
 extern const mpki_direct_engine mpki_cuda_direct; /* direct.c */
+/** What mpki_device_prepare() makes, on the device that ctx has open. A failure is recorded, and then there is
+ *  nothing. */
+void mpki_cuda_direct_prepare(mpk_context *ctx, const mpki_tree_view *tree, double limit);
 
 #endif

@@ -12,6 +12,17 @@
     kernel<<<(unsigned)(blocks), threads, bytes, (cudaStream_t)(stream)>>>(__VA_ARGS__)
 #endif
 
+/* MPKI_LOAD: a kernel comes to the device now, and not with its first launch. Returns a cudaError_t. */
+#ifndef MPKI_LOAD
+namespace mpki {
+template <class... P> inline cudaError_t load_kernel(void (*kernel)(P...)) {
+    cudaFuncAttributes found;
+    return cudaFuncGetAttributes(&found, kernel);
+}
+} // namespace mpki
+#define MPKI_LOAD(kernel) mpki::load_kernel(kernel)
+#endif
+
 /* MPKI_LAUNCH_SHORT: for kernels whose launch is most of a call: by the driver's interface,
  * since the runtime's would look the kernel up anew each time. Returns a cudaError_t. */
 #ifndef MPKI_LAUNCH_SHORT

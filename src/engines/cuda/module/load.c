@@ -4,7 +4,9 @@
 #include "load.h"
 
 #include "core/lock.h"
+#include "engines/cuda/multifrontal/kernels/multifrontal.h"
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,10 +78,20 @@ static const mpki_cuda_table *find(mpk_context *ctx) {
     return NULL;
 }
 
+/* A device that a thread opens. */
+typedef struct opening {
+    pthread_t thread;
+    int device;
+    mpk_scalar scalar;
+    const mpki_cuda_table *table;
+    mpki_cuda *cuda; /* NULL: it has not opened it */
+} opening;
+
 typedef struct slot {
     mpki_device open;
     mpk_context *ctx;
-    unsigned forks; /* mpki_forks() where it was opened */
+    unsigned forks;   /* mpki_forks() where it was opened */
+    opening *opening; /* not NULL: a thread is at it, and `open` is empty */
 } slot;
 
 /* 1 + mpki_forks() where this process, or one that it descends from, first opened a device. */
@@ -97,11 +109,37 @@ static bool follows(mpk_context *ctx, int device) {
     return false;
 }
 
+/* What was made ahead is nobody's any more. */
+static void *leave_ahead(slot *s) {
+    void *ahead = s->open.ahead;
+    s->open.ahead = NULL, s->open.ahead_of = NULL;
+    return ahead;
+}
+
+static void release_ahead(slot *s) {
+    void (*const end)(void *) = s->open.ahead_free;
+    void *ahead = leave_ahead(s);
+    if (ahead && s->forks == mpki_forks()) end(ahead);
+}
+
+/* The thread has ended, and the slot has what it opened, if it did. */
+static void end_opening(slot *s) {
+    opening *o = s->opening;
+    s->opening = NULL;
+    if (o && s->forks == mpki_forks()) {
+        pthread_join(o->thread, NULL);
+        s->open = (mpki_device){.table = o->table, .cuda = o->cuda, .device = o->device};
+    }
+    mpki_release(s->ctx, o);
+}
+
 static void close_slot(void *value) {
     slot *s = value;
-    if (s->open.accelerator && s->forks == mpki_forks())
-        s->open.accelerator_free(s->open.accelerator);
-    if (s->forks == mpki_forks()) s->open.table->close(s->open.cuda);
+    end_opening(s);
+    const bool mine = s->forks == mpki_forks();
+    release_ahead(s);
+    if (s->open.accelerator && mine) s->open.accelerator_free(s->open.accelerator);
+    if (s->open.cuda && mine) s->open.table->close(s->open.cuda);
     mpki_release(s->ctx, s);
 }
 
@@ -116,10 +154,49 @@ static bool runs(mpk_context *ctx, const mpki_device *d) {
     return false;
 }
 
+static void *open_there(void *arg) {
+    opening *o = arg;
+    char text[512] = "";
+    o->table = find(NULL);
+    if (!o->table) return NULL;
+    if (mpk_failed(o->table->open(o->device, &o->cuda, text, sizeof text)))
+        o->cuda = NULL;
+    else if (o->table->direct && o->table->capability(o->cuda) >= o->table->least)
+        (void)o->table->direct->load(o->cuda, o->scalar);
+    return NULL;
+}
+
+void mpki_cuda_open_ahead(mpk_context *ctx, int device, mpk_scalar scalar) {
+    if (mpki_context_device(ctx)) return;
+    slot *s = follows(ctx, device) ? MPKI_ZNEW(ctx, "device", 1, slot) : NULL;
+    opening *o = s ? MPKI_ZNEW(ctx, "device", 1, opening) : NULL;
+    if (o) *o = (opening){.device = device, .scalar = scalar};
+    if (!o || pthread_create(&o->thread, NULL, open_there, o)) {
+        mpki_release(ctx, o);
+        mpki_release(ctx, s);
+        mpki_clear_error(ctx);
+        return;
+    }
+    s->ctx = ctx, s->forks = mpki_forks(), s->opening = o;
+    mpki_context_set_device(ctx, s, close_slot);
+}
+
+/* The context's device, after a thread that opens it; NULL: it has none, or that thread has failed, which
+ * who opens it now will be told. */
+static slot *opened(mpk_context *ctx) {
+    slot *s = mpki_context_device(ctx);
+    if (!s || !s->opening) return s;
+    end_opening(s);
+    if (s->open.cuda && s->open.table->capability(s->open.cuda) >= s->open.table->least) return s;
+    mpki_context_set_device(ctx, NULL, NULL);
+    return NULL;
+}
+
 const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
     char text[512] = "";
     slot *s = mpki_context_device(ctx);
     if (s && s->forks != mpki_forks() && !follows(ctx, device)) return NULL;
+    s = opened(ctx);
     if (s && s->open.device == device) return &s->open;
     if (s && s->open.kept) {
         mpki_error(ctx, MPK_ERR_DEVICE, "device", device,
@@ -136,7 +213,7 @@ const mpki_device *mpki_cuda_open(mpk_context *ctx, int device) {
         return NULL;
     }
     const mpki_device open = {.table = table, .cuda = cuda, .device = device};
-    s = runs(ctx, &open) ? MPKI_NEW(ctx, "device", 1, slot) : NULL;
+    s = runs(ctx, &open) ? MPKI_ZNEW(ctx, "device", 1, slot) : NULL;
     if (!s) {
         table->close(cuda);
         return NULL;
@@ -167,6 +244,24 @@ mpk_status mpki_cuda_set_stream(mpk_context *ctx, int device, bool follows, void
     s->open.follows = follows;
     s->open.stream = stream;
     return MPK_OK;
+}
+
+void mpki_cuda_set_ahead(mpk_context *ctx, void *ahead, const void *of, void (*end)(void *)) {
+    slot *s = mpki_context_device(ctx);
+    release_ahead(s);
+    s->open.ahead = ahead, s->open.ahead_of = of, s->open.ahead_free = end;
+}
+
+void *mpki_cuda_take_ahead(mpk_context *ctx, const void *of) {
+    slot *s = mpki_context_device(ctx);
+    if (s->open.ahead_of == of && s->forks == mpki_forks()) return leave_ahead(s);
+    release_ahead(s);
+    return NULL;
+}
+
+void mpki_cuda_drop_ahead(mpk_context *ctx, const void *of) {
+    slot *s = mpki_context_device(ctx);
+    if (s && s->open.ahead && (!of || s->open.ahead_of == of)) release_ahead(s);
 }
 
 void mpki_cuda_waits_for_all(mpk_context *ctx) {

@@ -16,12 +16,28 @@ typedef struct mpki_device {
     void *stream;
     void *accelerator; /* the device's table for the accelerator interface, once it was asked for */
     void (*accelerator_free)(void *);
+    /* a factor that was made ahead, for the analysis that this names; NULL: there is none */
+    void *ahead;
+    const void *ahead_of;
+    void (*ahead_free)(void *);
 } mpki_device;
 
 /** The device `device` of this context, opened on the first call; NULL with MPK_ERR_DEVICE and the
  *  reason recorded: no module, no driver, no such device. The module is libmetapack_cuda.so beside
  *  the library, or on the loader's path, or what METAPACK_CUDA_MODULE in the environment names. */
 const mpki_device *mpki_cuda_open(mpk_context *ctx, int device);
+/** Begin to open it by a thread of its own, which whoever opens it waits for, and to load the kernels for
+ *  factors with such entries. Nothing is recorded where that fails: who opens it is told. Not where the
+ *  context has a device open. */
+void mpki_cuda_open_ahead(mpk_context *ctx, int device, mpk_scalar scalar);
+/** What was made ahead of the call that it is for, in place of what was before; the device is open. `of`: what
+ *  that call names it by */
+void mpki_cuda_set_ahead(mpk_context *ctx, void *ahead, const void *of, void (*free)(void *));
+/** It, for who asks by that name, and who then owns it. NULL: there is none; what is there for another
+ *  name is released, for its memory may be wanted. */
+void *mpki_cuda_take_ahead(mpk_context *ctx, const void *of);
+/** Release it where it has that name; NULL: any. */
+void mpki_cuda_drop_ahead(mpk_context *ctx, const void *of);
 /** The device `device`, opened and kept as long as the context: NULL with MPK_ERR_DEVICE where the
  *  context keeps another one already. */
 const mpki_device *mpki_cuda_keep(mpk_context *ctx, int device);

@@ -248,19 +248,20 @@ static const char *last_error(const mpki_cuda *cuda) {
 
 static int describe(mpki_cuda *cuda, char *text, size_t size, int64_t *free_bytes,
                     int64_t *total_bytes) {
-    cudaDeviceProp prop;
-    int driver = 0, runtime = 0, blas = 0;
     size_t available = 0, all = 0;
-    MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(cudaGetDeviceProperties(&prop, cuda->device));
-    MPKI_TRY(cudaDriverGetVersion(&driver));
-    MPKI_TRY(cudaRuntimeGetVersion(&runtime));
-    MPKI_TRY(cublasGetVersion(cuda->panel_blas, &blas));
+    MPKI_TRY(be_on_device(cuda));
     MPKI_TRY(cudaMemGetInfo(&available, &all));
-    if (text)
+    if (text) { /* which takes longer than all else */
+        cudaDeviceProp prop;
+        int driver = 0, runtime = 0, blas = 0;
+        MPKI_TRY(cudaGetDeviceProperties(&prop, cuda->device));
+        MPKI_TRY(cudaDriverGetVersion(&driver));
+        MPKI_TRY(cudaRuntimeGetVersion(&runtime));
+        MPKI_TRY(cublasGetVersion(cuda->panel_blas, &blas));
         snprintf(text, size, "%s, %d multiprocessors, CUDA driver %d.%d, runtime %d.%d, cuBLAS %d",
                  prop.name, prop.multiProcessorCount, driver / 1000, driver % 1000 / 10,
                  runtime / 1000, runtime % 1000 / 10, blas);
+    }
     if (free_bytes) *free_bytes = (int64_t)available + idle(cuda);
     if (total_bytes) *total_bytes = (int64_t)all;
     return MPK_OK;

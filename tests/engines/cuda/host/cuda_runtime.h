@@ -66,6 +66,7 @@ void host_run(unsigned blocks, unsigned threads, size_t bytes, F f, unsigned clu
 }
 #define MPKI_LAUNCH(kernel, blocks, threads, bytes, stream, ...)                                   \
     ((void)(stream), host_run((unsigned)(blocks), threads, bytes, [&] { kernel(__VA_ARGS__); }))
+#define MPKI_LOAD(kernel) ((void)&kernel, cudaSuccess)
 #define MPKI_LAUNCH_SHORT(cuda, kernel, blocks, threads, stream, argument)                         \
     (MPKI_LAUNCH(kernel, blocks, threads, 0, stream, argument), cudaGetLastError())
 #define MPKI_LAUNCH_TOGETHER MPKI_LAUNCH_NEXT /* a kernel with one block may wait for nothing */

@@ -23,13 +23,15 @@ static bool is_as_planned(const mpki_direct *f, int32_t front) {
     return x->done == MPKI_CUDA_DONE && x->w == own && x->nelim == own;
 }
 
+void mpki_cuda_direct_as_planned(mpki_direct *f) {
+    for (int32_t k = 0; k < f->plan.fronts; k++) f->state[k] = as_planned(f, k);
+    f->changed = 0;
+}
+
 /* Fronts from `first` on are as planned. */
 static void forget(mpki_direct *f, int32_t first) {
     int32_t kept = 0;
-    if (f->changed < 0) {
-        for (int32_t k = 0; k < f->plan.fronts; k++) f->state[k] = as_planned(f, k);
-        f->changed = 0;
-    }
+    if (f->changed < 0) mpki_cuda_direct_as_planned(f);
     for (int32_t k = 0; k < f->changed; k++) {
         const int32_t front = f->change[k];
         if (front < first)

@@ -30,7 +30,7 @@ static mpki_cuda_capacity capacity_of(const mpki_device *device) {
     return capacity;
 }
 
-static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
+static mpk_status make_anew(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
     *out = NULL;
     mpki_direct *f = MPKI_ZNEW(ctx, STAGE, 1, mpki_direct);
     if (!f) return mpki_failed(ctx);
@@ -70,6 +70,14 @@ static void end(mpki_direct **handle) {
     mpki_cuda_plan_free(f->ctx, &f->plan);
     mpki_release(f->ctx, f);
     *handle = NULL;
+}
+
+/* What the analysis has made ahead, if it has. */
+static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
+    mpki_direct *f = mpki_cuda_take_ahead(ctx, tree->perm);
+    if (f && f->tree.scalar != tree->scalar) end(&f);
+    *out = f;
+    return f ? MPK_OK : make_anew(ctx, tree, out);
 }
 
 typedef struct walk {
@@ -187,16 +195,20 @@ static void add_front(const mpki_direct *f, int32_t front, int32_t w, int32_t ne
     if (sign > 0 && nrows > r->max_front) r->max_front = (int32_t)nrows;
 }
 
-/* What the sizes of the fronts tell. What they are while nothing is delayed is added up once; then
- * those alone count of which that is not true: they have grown, or left columns. */
+/* The sums while nothing is delayed, once. */
+static void add_up_planned(mpki_direct *f) {
+    if (f->summed) return;
+    f->planned_sums = (mpki_numeric_result){0}, f->planned_shape = 0;
+    for (int32_t k = 0; k < f->plan.fronts; k++)
+        add_front(f, k, f->plan.node[k].own, f->plan.node[k].own, 1, &f->planned_sums,
+                  &f->planned_shape);
+    f->summed = true;
+}
+
+/* What the sizes of the fronts tell. Beside the planned ones those alone count of which they are not
+ * true: they have grown, or left columns. */
 static void add_up_fronts(mpki_direct *f, mpki_numeric_result *r) {
-    if (!f->summed) {
-        f->planned_sums = (mpki_numeric_result){0}, f->planned_shape = 0;
-        for (int32_t k = 0; k < f->plan.fronts; k++)
-            add_front(f, k, f->plan.node[k].own, f->plan.node[k].own, 1, &f->planned_sums,
-                      &f->planned_shape);
-        f->summed = true;
-    }
+    add_up_planned(f);
     *r = f->planned_sums;
     f->shape = f->planned_shape;
     for (int32_t k = 0; k < f->changed; k++) { /* flops are integers: exact in any order */
@@ -470,6 +482,8 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     atomic_store(&f->half_copied, false);
     atomic_store(&f->corrections, 0);
     f->scale = scale, f->size = rules->size, f->limit = rules->device_memory_limit;
+    if (f->fresh && f->limit > 0 && (double)mpki_cuda_direct_held(f) > f->limit)
+        mpki_cuda_direct_drop_device(f); /* it was made ahead, without that limit: it fails again */
     if (ax) {
         f->taken = false;
         mpki_release(f->ctx, f->between);
@@ -495,6 +509,33 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     return MPK_OK;
 }
 
+static void end_ahead(void *ahead) {
+    mpki_direct *f = ahead;
+    end(&f);
+}
+
+void mpki_cuda_direct_prepare(mpk_context *ctx, const mpki_tree_view *tree, double limit) {
+    mpki_direct *f = NULL;
+    mpki_cuda_drop_ahead(ctx, NULL); /* its memory may be wanted */
+    mpk_status status = make_anew(ctx, tree, &f);
+    if (mpk_failed(status) || f->plan.fronts == 0) {
+        end(&f);
+        return;
+    }
+    f->limit = limit;
+    status = mpki_cuda_direct_host_arrays(f);
+    if (!mpk_failed(status)) status = mpki_cuda_direct_place(f);
+    if (!mpk_failed(status))
+        status = mpki_cuda_status(ctx, STAGE, functions(f)->load(f->device->cuda, tree->scalar));
+    if (mpk_failed(status)) {
+        end(&f);
+        return;
+    }
+    mpki_cuda_direct_as_planned(f);
+    add_up_planned(f);
+    mpki_cuda_set_ahead(ctx, f, tree->perm, end_ahead);
+}
+
 static int64_t bytes(const mpki_direct *f) {
     return mpki_cuda_direct_held(f);
 }
@@ -504,7 +545,7 @@ static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t
                            int64_t *delayed_bytes, double *time_s) {
     mpki_direct *f = NULL;
     int64_t lists = 0, solve = 0;
-    mpk_status status = make(ctx, tree, &f);
+    mpk_status status = make_anew(ctx, tree, &f);
     *bytes_out = *delayed_bytes = 0, *time_s = 0;
     if (!mpk_failed(status)) status = mpki_cuda_direct_host_arrays(f);
     if (!mpk_failed(status)) {

@@ -37,6 +37,8 @@ mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at
  *  flags.sums of all. Those from `first` on are as planned before, or are told anew. Also
  *  MPK_ERR_NUMERIC. */
 mpk_status mpki_cuda_direct_read(mpki_direct *f, int32_t first, int32_t last);
+/** What the host knows of all fronts: no column of theirs was delayed. */
+void mpki_cuda_direct_as_planned(mpki_direct *f);
 /** What the host knows of a front. */
 void mpki_cuda_direct_note(mpki_direct *f, int32_t front, const mpki_cuda_front_state *state);
 

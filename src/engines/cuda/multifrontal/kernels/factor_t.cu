@@ -295,6 +295,37 @@ static mpk_status get(mpki_cuda *cuda, const mpki_cuda_tree *t, const int32_t *a
     return MPK_OK;
 }
 
+/* For both kinds of complex matrices: which one there will be is not known. */
+template <bool H> static mpk_status load_h(mpki_cuda *cuda) {
+    MPKI_TRY(MPKI_LOAD((leaves_kernel<H, T>)));
+    MPKI_TRY(MPKI_LOAD((task_kernel<H, 32, false, T>)));
+    MPKI_TRY(MPKI_LOAD((task_kernel<H, 128, false, T>)));
+    MPKI_TRY(MPKI_LOAD((task_kernel<H, 256, false, T>)));
+    MPKI_TRY(MPKI_LOAD((task_kernel<H, MOST_THREADS, true, T>)));
+    MPKI_TRY(MPKI_LOAD((assemble_kernel<H, T>)));
+    MPKI_TRY(MPKI_LOAD((tile_kernel<H, T>)));
+    MPKI_TRY(MPKI_LOAD((rows_kernel<H, T>)));
+    MPKI_TRY(MPKI_LOAD((inner_kernel<H, T>)));
+    MPKI_TRY(MPKI_LOAD((queue_kernel<H, T>)));
+    MPKI_TRY(MPKI_LOAD((columns_kernel<H, T>)));
+#if MPKI_PRECISION == 1
+    MPKI_TRY(MPKI_LOAD(outer_mma_kernel));
+    MPKI_TRY(MPKI_LOAD(tile_128_kernel));
+    MPKI_TRY(MPKI_LOAD(rows_128_kernel));
+    MPKI_TRY(MPKI_LOAD(finish_128_kernel));
+    MPKI_TRY(MPKI_LOAD(inner_128_kernel));
+#else
+    MPKI_TRY(MPKI_LOAD((outer_kernel<H, T>)));
+#endif
+    return MPK_OK;
+}
+
+static mpk_status load(mpki_cuda *cuda) {
+    if (HERMITIAN) MPKI_PASS(load_h<HERMITIAN>(cuda));
+    MPKI_TRY(MPKI_LOAD(report_kernel<T>));
+    return load_h<false>(cuda);
+}
+
 #if defined(MPKI_STAMPS) && MPKI_PRECISION == 1
 /* For bench/cuda/stamps.h: STAMPS numbers of each of the first `fronts` fronts. */
 extern "C" __attribute__((visibility("default"))) int mpki_cuda_stamps(int64_t *to, int fronts);
@@ -304,5 +335,5 @@ extern "C" int mpki_cuda_stamps(int64_t *to, int fronts) {
 }
 #endif
 
-extern const mpki_cuda_direct_kind FN(cuda_direct) = {task_bytes, leaves,  tasks,          assemble,
-                                                      block,      columns, report_to_host, get};
+extern const mpki_cuda_direct_kind FN(cuda_direct) = {
+    task_bytes, leaves, tasks, assemble, block, columns, report_to_host, get, load};

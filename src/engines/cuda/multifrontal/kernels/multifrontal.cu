@@ -193,6 +193,16 @@ static int diagonal_(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_s
     return solves[t->scalar]->diagonal(cuda, t, s, absolutely);
 }
 
+static int load(mpki_cuda *cuda, mpk_scalar scalar) {
+    mpki_cuda_report *report = NULL;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_PASS(mpki_report_memory(cuda, &report));
+    MPKI_TRY(MPKI_LOAD(scale_kernel));
+    MPKI_TRY(MPKI_LOAD(begin_kernel));
+    MPKI_TRY(MPKI_LOAD(finish_kernel));
+    return kinds[scalar]->load(cuda);
+}
+
 extern "C" const mpki_cuda_direct_table mpki_cuda_direct_functions;
 const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     task_bytes,
@@ -218,4 +228,5 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     backward,
     diagonal_,
     {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine},
-    {&mpki_s_cuda_values, &mpki_d_cuda_values, &mpki_c_cuda_values, &mpki_z_cuda_values}};
+    {&mpki_s_cuda_values, &mpki_d_cuda_values, &mpki_c_cuda_values, &mpki_z_cuda_values},
+    load};

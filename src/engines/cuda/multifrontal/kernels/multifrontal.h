@@ -438,6 +438,9 @@ typedef struct mpki_cuda_direct_table {
                     int absolute);
     const mpki_cuda_refine_kind *refine[4]; /**< s d c z: refine.h */
     const mpki_cuda_values_kind *values[4]; /**< s d c z: values.h */
+    /** Have the kernels of a factorization with such entries on the device, which else each comes to with its
+     *  first launch, and the memory through which they report. */
+    int (*load)(mpki_cuda *cuda, mpk_scalar scalar);
 } mpki_cuda_direct_table;
 
 extern const mpki_cuda_direct_table mpki_cuda_direct_functions;

@@ -30,6 +30,7 @@ struct mpki_cuda_direct_kind {
                                  mpki_cuda_report *, int32_t);
     mpk_status (*get)(mpki_cuda *, const mpki_cuda_tree *, const int32_t *, void *, void *,
                       int32_t *);
+    mpk_status (*load)(mpki_cuda *);
 };
 
 struct mpki_cuda_solve_kind {
