@@ -286,7 +286,7 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
     mpki_tally *tally = &z->state[worker].tally;
     if (rows > ROWS) return false;
     mpki_node fresh = {.w = 1, .nrows = rows, .ld0 = mpki_leading(rows)};
-    T *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(&fresh, sizeof(T)));
+    T *at = new_memory(z, worker, mpki_node_bytes(&fresh, sizeof(T)));
     if (!at) return false;
     mpki_node_place(&fresh, sizeof(T), at);
     z->f->node[s] = fresh; /* not read again here: it is still on its way to memory */
@@ -308,7 +308,7 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
 static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
     if (z->low_tolerance > 0 && mpki_low_pays(node->nrows, node->w))
         return FN(low_storage)(z, node, pool, worker);
-    char *at = node_memory(z, node, mpki_node_bytes(node, sizeof(T)), room);
+    char *at = node_memory(z, node, worker, mpki_node_bytes(node, sizeof(T)), room);
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);
     return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);

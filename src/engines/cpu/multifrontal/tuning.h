@@ -13,6 +13,8 @@ enum {
     MPKI_SHARE_CHILDREN = 512,
     MPKI_SHARES = 16,
     MPKI_SHARE_WORTH = 8,
+    /** bytes that a worker takes from the arena for the numbers of small nodes */
+    MPKI_NUMBERS_SLAB = 8192,
     /** rows of a child for each run of them, in the mean, from which on they are added run by run */
     MPKI_RUN_WORTH = 8,
     /** rows of a child from which on its runs are looked for at all */
