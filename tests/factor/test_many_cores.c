@@ -117,8 +117,42 @@ static void test_row_sums(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* The steps of a time are two paths from their ends, not one, so that two workers have something to do; as
+ * many tasks are queued as there are ends, not as there are steps. Not where one thread is all there is. */
+static void test_steps(void **unused) {
+    (void)unused;
+    enum { STEPS = 1000, WORKERS = 16 };
+    for (int model = 1; model <= 2; model++) {
+        mpk_context *ctx = NULL;
+        mpk_problem *a = NULL;
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        mpk_analysis_info found;
+        mpk_options o;
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        mpki_context_set_cores(ctx, WORKERS);
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.threads = WORKERS, o.model_threads = model;
+        assert_int_equal(mpk_problem_generate(ctx, "optimal-control 1000", 1, &a), MPK_OK);
+        assert_int_equal(mpk_analyse(ctx, a, &o, &an), MPK_OK);
+        mpk_analysis_info_get(an, &found);
+        if (model == 1) assert_true(found.tree_height > STEPS * 9 / 10);
+        if (model == 2) assert_true(found.tree_height < STEPS * 6 / 10);
+        assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+        mpki_pool *pool = mpki_context_pool(ctx, WORKERS, 1);
+        const int64_t before = mpki_pool_count(pool).pushes;
+        assert_int_equal(mpk_refactorize(ctx, NULL, &o, fac), MPK_OK);
+        assert_true(mpki_pool_count(pool).pushes - before <= 2 * WORKERS);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&a);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_stars),
-                                       cmocka_unit_test(test_row_sums)};
+                                       cmocka_unit_test(test_row_sums),
+                                       cmocka_unit_test(test_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
