@@ -43,6 +43,9 @@ const char *bench_factorize(const bench_matrix *a);
  *  x [out] the solution
  *  b [in]  the right-hand side */
 const char *bench_solve(const bench_matrix *a, const double *b, double *x);
+/** The same for so many right-hand sides together, n apart; NULL: the solver's file has no such call. */
+const char *bench_solve_sides(const bench_matrix *a, int sides, const double *b, double *x)
+    __attribute__((weak));
 /** True: bench_solve() refines and checks by itself, and the driver does not refine after it. */
 extern const bool bench_refines;
 void bench_tell(bench_facts *facts);

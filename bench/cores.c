@@ -4,7 +4,8 @@
  * side without and with refinement, eight together, in milliseconds, minima of as many runs as
  * SECONDS allow (three or more; one where a run takes longer than that); threads that the
  * factorization took; the backward error; the hash of D and x, which must not depend on threads;
- * flops; and sixty-four sides together. */
+ * flops; sixty-four sides together; and the peak of memory beyond the input of the first analysis,
+ * factorization and solve, in MB, which only a matrix's first row has for itself. */
 #include <math.h>
 #include <metapack/metapack.h>
 #include <stdio.h>
@@ -19,6 +20,24 @@ static double now_s(void) {
 }
 
 enum { MOST = 64 };
+
+/* A field of /proc/self/status in kB. */
+static double status_kb(const char *field) {
+    char line[256];
+    double value = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, field, strlen(field))) value = strtod(line + strlen(field) + 1, NULL);
+    if (file) fclose(file);
+    return value;
+}
+
+static void reset_peak(void) {
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (!file) return;
+    fputs("5", file);
+    fclose(file);
+}
 
 typedef struct run {
     mpk_context *ctx;
@@ -74,8 +93,13 @@ static void measure(run *r, const char *name, int threads, double seconds) {
     mpk_factor_info info;
     r->options.threads = threads;
     r->options.method = MPK_METHOD_LDLT;
-    mpk_status status = analyse(r);
+    mpk_status status = MPK_OK;
+    reset_peak();
+    const double before_kb = status_kb("VmRSS");
+    status = analyse(r);
     if (!mpk_failed(status)) status = mpk_factorize(r->ctx, r->an, NULL, &r->options, &r->fac);
+    if (!mpk_failed(status)) status = solve(r);
+    const double peak_mb = (status_kb("VmHWM") - before_kb) / 1024;
     if (mpk_failed(status)) {
         printf("%-32.32s %2d failed: %s\n", name, threads, mpk_status_text(status));
         return;
@@ -96,9 +120,9 @@ static void measure(run *r, const char *name, int threads, double seconds) {
     const double eight = least(r, solve_eight, seconds), many = least(r, solve_many, seconds);
     r->options.refine = refine;
     const double refined = least(r, solve, seconds);
-    printf("%-32.32s %2d %10.3f %10.3f %9.3f %9.3f %9.3f  %2d %8.1e %08x %.2e %9.3f\n", name,
+    printf("%-32.32s %2d %10.3f %10.3f %9.3f %9.3f %9.3f  %2d %8.1e %08x %.2e %9.3f %7.1f\n", name,
            threads, analysed, factored, applied, refined, eight, info.threads,
-           r->solved.componentwise, (unsigned)(h ^ h >> 32), info.flops, many);
+           r->solved.componentwise, (unsigned)(h ^ h >> 32), info.flops, many, peak_mb);
     fflush(stdout);
 }
 

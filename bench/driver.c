@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time one solver on one matrix: `bench_SOLVER FILE.raw THREADS [SETTING [REPEATS [SECONDS]]]`
+/* Time one solver on one matrix: `bench_SOLVER FILE.raw THREADS [SETTING [REPEATS [SECONDS [SIDES]]]]`
  * prints one JSON object. After a warm-up it analyses, factorizes and solves REPEATS times or more
  * (fewer once SECONDS are used up). The right-hand side is A times ones. Up to two steps of
  * refinement, until the componentwise backward error is at most 1e-14, are taken for each solver
  * that does not refine by itself; the time of their solves is counted, that of their residuals is
- * not. A solver that refines by itself pays for its residuals. */
+ * not. A solver that refines by itself pays for its residuals. With SIDES it is also factorized again
+ * by the same analysis, and solved for so many right-hand sides together, where the solver does that. */
 #include "bench.h"
 #include <complex.h>
 #include <math.h>
@@ -199,6 +200,34 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
+/* The least of three factorizations more, by the analysis that there is, and of three solves of so many
+ * sides together; NaN where there is none. */
+static const char *again(const bench_matrix *a, int sides, double limit_s, double *factor_s,
+                         double *sides_s) {
+    enum { TIMES = 3 };
+    const size_t count = (size_t)a->n * (a->complex_values ? 2 : 1) * (size_t)sides;
+    double *b = malloc((count + 1) * sizeof *b), *x = malloc((count + 1) * sizeof *x);
+    const char *why = b && x ? NULL : "no memory";
+    *factor_s = *sides_s = INFINITY;
+    for (size_t i = 0; b && i < count; i++) b[i] = (double)(i % 1000) - 500;
+    double begin = now_s();
+    for (int k = 0; k < TIMES && !why && (k == 0 || now_s() - begin < limit_s); k++) {
+        const double start = now_s();
+        why = bench_factorize(a);
+        *factor_s = fmin(*factor_s, now_s() - start);
+    }
+    begin = now_s();
+    for (int k = 0; k < TIMES && !why && bench_solve_sides; k++) {
+        const double start = now_s();
+        why = bench_solve_sides(a, sides, b, x);
+        *sides_s = fmin(*sides_s, now_s() - start);
+        if (now_s() - begin > limit_s) break;
+    }
+    free(b);
+    free(x);
+    return why;
+}
+
 /* Loads the solver's code and starts its threads on a tridiagonal matrix, so that they count
  * neither as time nor as memory of the problem. */
 static const char *warm_up(bool complex_values) {
@@ -226,13 +255,15 @@ static const char *warm_up(bool complex_values) {
 
 int main(int argc, char **argv) {
     if (argc < 3) {
-        fprintf(stderr, "usage: %s FILE.raw THREADS [SETTING [REPEATS [SECONDS]]]\n", argv[0]);
+        fprintf(stderr, "usage: %s FILE.raw THREADS [SETTING [REPEATS [SECONDS [SIDES]]]]\n",
+                argv[0]);
         return 1;
     }
     int threads = atoi(argv[2]);
     const char *setting = argc > 3 ? argv[3] : "default";
     int repeats = argc > 4 ? atoi(argv[4]) : 5;
     double limit_s = argc > 5 ? atof(argv[5]) : 30;
+    const int sides = argc > 6 ? atoi(argv[6]) : 0;
     if (repeats > MAX_REPEATS) repeats = MAX_REPEATS;
 
     bench_matrix a = {0};
@@ -272,7 +303,8 @@ int main(int argc, char **argv) {
         done++;
         if (last) break;
     }
-    double peak_kb = status_kb("VmHWM") - before_kb;
+    double peak_kb = status_kb("VmHWM") - before_kb, again_s = NAN, sides_s = NAN;
+    if (!why && sides > 0) why = again(&a, sides, limit_s, &again_s, &sides_s);
     bench_facts f = {-1, -1, -1, -1, -1, -1, -1, res.unrefined, res.steps, "?"};
     bench_tell(&f);
     printf("{\"solver\": \"%s\", \"version\": \"%s\", \"setting\": \"%s\", \"threads\": %d, \"n\": "
@@ -289,6 +321,9 @@ int main(int argc, char **argv) {
         printf("\"min_analyse_s\": %.6f, \"min_factor_s\": %.6f, \"min_solve_s\": %.6f, "
                "\"min_factor_solve_s\": %.6f, \"peak_mb\": %.1f, ",
                analyse_s[0], factor_s[0], solve_s[0], both_s[0], peak_kb / 1024);
+        if (sides > 0) printf("\"again_factor_s\": %.6f, ", again_s);
+        if (sides > 0 && isfinite(sides_s))
+            printf("\"sides\": %d, \"sides_s\": %.6f, ", sides, sides_s);
         printf("\"unrefined\": %.3e, \"backward_error\": %.3e, \"steps\": %d, ",
                isfinite(f.unrefined) ? f.unrefined : 1e300, isfinite(res.error) ? res.error : 1e300,
                (int)f.steps);

@@ -44,13 +44,17 @@ const char *bench_start(int threads, const char *setting) {
     return NULL;
 }
 
-static const char *phase(int what, const double *b, double *x) {
-    MKL_INT one = 1, quiet = 0, error = 0, which = what, n = order, dummy = 0;
-    pardiso(handle, &one, &one, &mtype, &which, &n, values, ia, ja, &dummy, &one, iparm, &quiet,
+static const char *phase_of(int what, int nrhs, const double *b, double *x) {
+    MKL_INT one = 1, quiet = 0, error = 0, which = what, n = order, sides = nrhs, dummy = 0;
+    pardiso(handle, &one, &one, &mtype, &which, &n, values, ia, ja, &dummy, &sides, iparm, &quiet,
             (void *)b, x, &error);
     if (error == 0) return NULL;
     snprintf(text, sizeof text, "phase %d: error %d", what, (int)error);
     return text;
+}
+
+static const char *phase(int what, const double *b, double *x) {
+    return phase_of(what, 1, b, x);
 }
 
 /* Rows of the upper triangle are columns of the lower one (conjugated when Hermitian); the diagonal
@@ -99,6 +103,11 @@ const char *bench_factorize(const bench_matrix *a) {
 const char *bench_solve(const bench_matrix *a, const double *b, double *x) {
     (void)a;
     return phase(33, b, x);
+}
+
+const char *bench_solve_sides(const bench_matrix *a, int sides, const double *b, double *x) {
+    (void)a;
+    return phase_of(33, sides, b, x);
 }
 
 void bench_tell(bench_facts *facts) {

@@ -201,9 +201,13 @@ static mpk_status expand(mpki_chooser *c, mpki_trial *t, int32_t *perm) {
     return status;
 }
 
+/* Smaller trees are one worker's. */
+static const double REROOTED_S = 1e-3;
+
 static mpk_status order(mpki_chooser *c, int32_t *perm) {
     mpk_ordering method = c->options->ordering;
     mpki_trial t = {0};
+    bool turned;
     c->device = method == MPK_ORDERING_AUTO && for_device(c);
     mpk_status status = mpki_choose_pairs(c, &t);
     const mpki_graph *graph = mpki_trial_graph(c, &t);
@@ -223,6 +227,9 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
                      : mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
                                   t.vertex_perm, NULL);
     }
+    if (!mpk_failed(status) && method == MPK_ORDERING_AUTO && !c->device && !c->problem->split &&
+        c->choice->ordering == MPK_ORDERING_AMD && c->options->model_threads > 1)
+        status = mpki_etree_reroot(c->ctx, c->loops, graph, REROOTED_S, &t.tree, &turned);
     if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;

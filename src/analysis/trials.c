@@ -24,8 +24,10 @@ enum {
     WIDE = 4, /* with so many threads trials are made side by side */
     /* columns up to which each graph is dissected beside AMD, of larger ones the first alone */
     SMALL = 65536,
-    LARGE = 5000, /* columns from which a graph is dissected beside AMD for the processor, too */
-    WORTH = 2000  /* columns from which threads are asked at all */
+    /* columns from which a graph is dissected beside AMD for the processor, too: what smaller ones wait for
+     * AMD is little, and most of them do not want a dissection */
+    LARGE = 50000,
+    WORTH = 2000 /* columns from which threads are asked at all */
 };
 
 /* ---- a trial --------------------------------------------------------------------------------- */
@@ -364,7 +366,8 @@ static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best) {
 
 /* Is nested dissection begun before AMD has told whether it is wanted? */
 static bool dissects_beside(const mpki_chooser *c) {
-    return c->device || (c->options->ordering == MPK_ORDERING_AUTO && c->problem->n >= LARGE);
+    const int32_t least = mpki_context_takes_all(c->ctx) ? WORTH : LARGE;
+    return c->device || (c->options->ordering == MPK_ORDERING_AUTO && c->problem->n >= least);
 }
 
 /* There is one graph: AMD runs only if its order is wanted. */

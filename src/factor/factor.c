@@ -5,11 +5,11 @@
 
 static const char STAGE[] = "factorize";
 
-void mpki_factor_norms(mpk_factor *fac) {
+void mpki_factor_norms(mpk_factor *fac, int threads) {
     const mpk_analysis *base = fac->base;
     const mpk_problem_view a = {base->n,  base->nnz, base->scalar, base->symmetry,
                                 base->ap, base->ai,  fac->ax};
-    fac->norm_inf = mpki_row_sums(&a, fac->row_norm);
+    fac->norm_inf = mpki_row_sums_by(fac->ctx, threads, &a, fac->row_norm);
     if (mpki_skew_of(fac)) fac->norm_inf = mpki_skew_row_sums(mpki_skew_of(fac), &a, fac->row_norm);
 }
 
@@ -26,7 +26,7 @@ static mpk_status bring(mpk_context *ctx, mpk_factor *fac) {
     mpki_values_release(&fac->values);
     fac->values = values;
     fac->ax = values->ax;
-    mpki_factor_norms(fac);
+    mpki_factor_norms(fac, 1);
     return MPK_OK;
 }
 

@@ -146,8 +146,9 @@ mpk_factor *mpki_factor_new(mpk_context *ctx, const char *stage, const mpk_analy
  *  Who reads them asks first. Errors are recorded in ctx. MPK_OK | MPK_ERR_MEMORY, _DEVICE. */
 mpk_status mpki_factor_bring(mpk_context *ctx, const mpk_factor *fac);
 
-/** row_norm and norm_inf of the values in host memory. */
-void mpki_factor_norms(mpk_factor *fac);
+/** row_norm and norm_inf of the values in host memory, by so many threads: 1 where the factor's context
+ *  may be in another call. */
+void mpki_factor_norms(mpk_factor *fac, int threads);
 /** Threads of a call with this factor: those of its options, as far as there are cores. */
 static inline int mpki_factor_threads(const mpk_factor *fac) {
     return mpki_context_threads(fac->ctx, fac->options.threads);

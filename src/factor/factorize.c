@@ -44,7 +44,7 @@ typedef struct source {
 } source;
 
 /* Of an interior: all values of A, which are split. */
-static mpk_status take_split(mpk_factor *fac, const source *from) {
+static mpk_status take_split(mpk_factor *fac, const mpk_options *options, const source *from) {
     const mpk_analysis *base = fac->base;
     const mpki_split *split = base->split;
     mpk_context *ctx = fac->ctx;
@@ -64,7 +64,7 @@ static mpk_status take_split(mpk_factor *fac, const source *from) {
         fac->values = values;
         fac->ax = values->ax;
         fac->asymmetry = mpki_asymmetry_of(all->skew);
-        mpki_factor_norms(fac);
+        mpki_factor_norms(fac, options->threads);
         values = NULL;
     }
     mpki_values_release(&values);
@@ -79,7 +79,7 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
     mpk_context *ctx = fac->ctx;
     void *lent = NULL; /* a copy of values in a device's memory */
     bool left = false;
-    if (base->split) return take_split(fac, from);
+    if (base->split) return take_split(fac, options, from);
     const void *ax = from->ax == base->values->ax ? NULL : from->ax;
     if (mpk_failed(leave_values(fac, options, ax, from->take, &left)) || left)
         return mpki_failed(ctx);
@@ -111,7 +111,8 @@ static mpk_status take_values(mpk_factor *fac, const mpk_options *options, const
     fac->values = values;
     fac->ax = values->ax;
     fac->away = false;
-    if (!mpki_computes_there(fac)) mpki_factor_norms(fac); /* else with the form's copy of A */
+    if (!mpki_computes_there(fac))
+        mpki_factor_norms(fac, options->threads); /* else with the form's copy of A */
     return MPK_OK;
 }
 

@@ -288,7 +288,7 @@ static bool get_values(mpki_archive *a, const state *s, mpk_factor *fac) {
     if (mpki_first_nonfinite(an->scalar, an->nnz, ax) >= 0)
         return mpki_archive_damaged(a, "a value is not finite");
     if (!get_skew(a, s, fac)) return false;
-    mpki_factor_norms(fac);
+    mpki_factor_norms(fac, 1);
     if (!mpki_archive_get(a, fac->scale, an->n, sizeof *fac->scale)) return false;
     for (int32_t i = 0; i < an->n; i++)
         if (!(fac->scale[i] > 0 && isfinite(fac->scale[i])))

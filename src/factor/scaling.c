@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Chooses the scaling of a factorization. */
 #include "../analysis/block/block.h"
+#include "../core/pool.h"
 #include "../problem/columns.h"
 #include "factor.h"
 
@@ -21,11 +22,37 @@ static double range_of(const mpk_analysis *an, const mpk_options *options) {
     return stored == MPK_S || stored == MPK_C ? MOST_SINGLE : MOST;
 }
 
+/* Passes over entries and rows: by ranges of them, where there are threads. */
+enum { ENTRIES_EACH = 1 << 15, ROWS_EACH = 1 << 14, WORTH_THREADS = 100000 };
+
+typedef struct pass {
+    const mpk_analysis *an;
+    const char *ax;
+    double *absval, *scale;
+} pass;
+
+static int64_t items_of(int64_t count, int64_t each) {
+    return (count + each - 1) / each;
+}
+
+static void moduli_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const pass *p = arg;
+    const int64_t begin = item * ENTRIES_EACH, left = p->an->nnz - begin;
+    const size_t size = mpk_scalar_size(p->an->scalar);
+    MPKI_DISPATCH(p->an->scalar, column_moduli)
+    (left < ENTRIES_EACH ? left : ENTRIES_EACH, p->ax + (size_t)begin * size, p->absval + begin);
+}
+
 /* Round to powers of two (the nearest, from the bits): scaling then commits no rounding error. */
-static void to_powers_of_two(const mpk_analysis *an, double *scale) {
+static void round_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool, (void)worker;
+    const mpk_analysis *an = ((const pass *)arg)->an;
+    double *scale = ((const pass *)arg)->scale;
     const double sqrt2 = 1.4142135623730951;
     const double most = single(an) ? 0x1p120 : 0x1p1000;
-    for (int64_t i = 0; i < mpki_scales(an); i++) {
+    const int64_t all = mpki_scales(an), begin = item * ROWS_EACH;
+    for (int64_t i = begin; i < begin + ROWS_EACH && i < all; i++) {
         double x = scale[i] > 0 ? scale[i] * sqrt2 : 1;
         x = x < 1 / most ? 1 / most : x > most ? most : x;
         uint64_t bits;
@@ -33,6 +60,11 @@ static void to_powers_of_two(const mpk_analysis *an, double *scale) {
         bits &= UINT64_C(0x7ff) << 52;
         memcpy(&scale[i], &bits, sizeof bits);
     }
+}
+
+static void to_powers_of_two(const mpk_analysis *an, mpki_pool *pool, double *scale) {
+    pass p = {.an = an, .scale = scale};
+    mpki_pool_for(pool, 0, items_of(mpki_scales(an), ROWS_EACH), round_item, &p);
 }
 
 /* One power of two for all rows; and the largest entry after it. */
@@ -59,7 +91,7 @@ mpk_status mpki_find_scaling_there(mpk_factor *fac) {
     fac->size = 1;
     const mpk_status status =
         fac->engine->vectors->equilibrate(fac->matrix, an->scale ? 1 : 4, fac->scale);
-    if (!mpk_failed(status)) to_powers_of_two(an, fac->scale);
+    if (!mpk_failed(status)) to_powers_of_two(an, NULL, fac->scale);
     return status;
 }
 
@@ -68,7 +100,11 @@ mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk
     const double *matched = rescaled ? NULL : an->scale;
     double *absval = MPKI_NEW(ctx, "factorize", an->nnz, double);
     if (!absval) return mpki_failed(ctx);
-    MPKI_DISPATCH(an->scalar, column_moduli)(an->nnz, ax, absval);
+    const bool several =
+        an->nnz >= WORTH_THREADS && mpki_context_threads(ctx, options->threads) > 1;
+    mpki_pool *pool = several ? mpki_context_pool(ctx, options->threads, 1) : NULL;
+    pass p = {.an = an, .ax = ax, .absval = absval};
+    mpki_pool_for(pool, 0, items_of(an->nnz, ENTRIES_EACH), moduli_item, &p);
     for (int64_t i = 0; i < mpki_scales(an); i++) scale[i] = matched ? matched[i] : 1;
     *size = 1;
     mpk_status status = MPK_OK;
@@ -77,14 +113,14 @@ mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk
     } else if (an->symmetry == MPK_GENERAL) {
         status = mpki_equilibrate_rows(ctx, an->n, an->ap, an->ai, absval, matched ? 1 : 4,
                                        options->threads, scale);
-        to_powers_of_two(an, scale);
+        to_powers_of_two(an, pool, scale);
     } else {
         const bool level = rescaled && !an->scale_far;
         if (level) status = mpki_level(ctx, an->n, an->ap, an->ai, absval, scale);
         if (!mpk_failed(status))
             status = mpki_equilibrate(ctx, an->n, an->ap, an->ai, absval, matched || level ? 1 : 4,
                                       options->threads, scale);
-        to_powers_of_two(an, scale);
+        to_powers_of_two(an, pool, scale);
     }
     mpki_release(ctx, absval);
     return status;

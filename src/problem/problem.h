@@ -42,6 +42,9 @@ void mpki_residual(const mpk_problem_view *a, const void *x, const void *b, void
 
 /** sums [out] n: sum_j |a_ij|. Returns the largest, ||A||_inf; both may be infinite. */
 double mpki_row_sums(const mpk_problem_view *a, double *sums);
+/** The same by so many threads, whose number the bits do not depend on; they may be others than
+ *  mpki_row_sums() has where A is large. Without memory for that one thread does it. */
+double mpki_row_sums_by(mpk_context *ctx, int threads, const mpk_problem_view *a, double *sums);
 
 /** Bytes of the text that mpk_problem_write() would write to `path`, from a sample of the values,
  *  to a few parts in a hundred. */

@@ -8,7 +8,8 @@ typedef struct mpki_product_table {
     void (*multiply)(const mpk_problem_view *a, const void *x, void *y);
     void (*residual)(const mpk_problem_view *a, const void *x, const void *b, void *r, double *w,
                      double *work);
-    void (*row_sums)(const mpk_problem_view *a, double *sums);
+    /* adds those of the columns begin .. end-1 */
+    void (*row_sums)(const mpk_problem_view *a, int32_t begin, int32_t end, double *sums);
 } mpki_product_table;
 
 extern const mpki_product_table mpki_s_product, mpki_d_product, mpki_c_product, mpki_z_product;

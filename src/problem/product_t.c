@@ -53,11 +53,10 @@ static void residual(const mpk_problem_view *a, const void *x, const void *b, vo
     ()->residual(a->n, a->ap, a->ai, a->ax, a->symmetry == MPK_HERMITIAN, x, b, r, w, work);
 }
 
-static void row_sums(const mpk_problem_view *a, double *sums) {
+static void row_sums(const mpk_problem_view *a, int32_t begin, int32_t end, double *sums) {
     const T *ax = a->ax;
     const bool general = a->symmetry == MPK_GENERAL;
-    for (int32_t i = 0; i < a->n; i++) sums[i] = 0;
-    for (int32_t j = 0; j < a->n; j++) {
+    for (int32_t j = begin; j < end; j++) {
         double sum = 0;
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
             int32_t i = a->ai[k];

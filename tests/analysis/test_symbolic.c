@@ -275,6 +275,76 @@ static void test_shorten_for_warps(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* Vertices from the end of the longest path of a tree to its beginning. */
+static int32_t height_of(const mpki_etree *tree) {
+    int32_t *height = calloc((size_t)tree->n, sizeof *height), most = 0;
+    for (int32_t k = 0; k < tree->n; k++) {
+        const int32_t up = tree->parent[k];
+        height[k]++;
+        if (height[k] > most) most = height[k];
+        if (up >= 0 && height[up] < height[k]) height[up] = height[k];
+    }
+    free(height);
+    return most;
+}
+
+/* Bands of one to five columns, with branches, and without: by another root the fill is the same, as a brute
+ * elimination finds it, and the path half as long. Of graphs and orders of any kind it is not more: what was
+ * filled needs no more, and some of it may not be needed at all. Vertices of weight 1 and 2. */
+static void test_rerooted(void **state) {
+    (void)state;
+    int32_t bands = 0;
+    for (int trial = 0; trial < 60; trial++) {
+        const int32_t band = 1 + trial % 5, spine = 60 + random_below(60);
+        const bool any = trial % 6 == 5;
+        const int32_t twigs = any || trial % 2 ? 0 : random_below(40), n = spine + twigs;
+        pattern p = any ? pattern_random(n, 2 * n, 100) : pattern_new(n);
+        for (int32_t i = 0; i < n; i++) pattern_set(&p, i, i);
+        for (int32_t i = 0; !any && i < spine; i++)
+            for (int32_t j = i < band ? 0 : i - band; j < i; j++)
+                pattern_set(&p, twigs + i, twigs + j);
+        for (int32_t i = 0; i < twigs; i++) /* eliminated first */
+            pattern_set(&p, i, i + 1 < twigs && i % 3 ? i + 1 : twigs + random_below(spine));
+        mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
+        int32_t *perm = any ? random_perm(n) : malloc((size_t)n * sizeof *perm), *weight = NULL;
+        for (int32_t i = 0; !any && i < n; i++) perm[i] = i;
+        mpki_graph graph = {0};
+        mpki_etree tree = {0};
+        assert_int_equal(mpki_graph_build(ctx, n, a->ap, a->ai, NULL, NULL, &graph), MPK_OK);
+        if (trial % 4 == 3) {
+            weight = mpki_alloc(ctx, "test", n, sizeof *weight);
+            for (int32_t i = 0; i < n; i++) weight[i] = 1 + i % 2;
+            graph.weight = weight;
+        }
+        assert_int_equal(mpki_etree_make(ctx, NULL, 0, &graph, perm, &tree), MPK_OK);
+        const mpki_cost before = mpki_etree_cost(&graph, &tree, 1);
+        const int32_t height = height_of(&tree);
+        bool turned;
+        assert_int_equal(mpki_etree_reroot(ctx, NULL, &graph, 0, &tree, &turned), MPK_OK);
+        assert_true(is_permutation(n, tree.perm));
+        const mpki_cost after = mpki_etree_cost(&graph, &tree, 1);
+        assert_true(any ? after.nnz <= before.nnz : after.nnz == before.nnz);
+        if (!weight) {
+            char *filled = malloc((size_t)n * n);
+            double flops;
+            assert_true((double)eliminate(&p, tree.perm, filled, &flops) == after.nnz);
+            free(filled);
+        }
+        if (!any && twigs == 0) {
+            assert_true(turned);
+            assert_true(height_of(&tree) <= height / 2 + 2 * band);
+            bands++;
+        } else if (!turned) {
+            assert_int_equal(height_of(&tree), height);
+        }
+        mpki_etree_free(ctx, &tree);
+        mpki_graph_free(ctx, &graph);
+        problem_free(&a);
+        free(perm), free(p.entry);
+    }
+    assert_true(bands > 20);
+}
+
 static void test_failing_memory(void **state) {
     (void)state;
     pattern p = pattern_grid(9, 8);
@@ -307,6 +377,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_special_graphs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tree_and_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pairs_stay_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rerooted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
         cmocka_unit_test(test_shorten),
         cmocka_unit_test(test_shorten_for_warps),

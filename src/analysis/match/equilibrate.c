@@ -11,13 +11,13 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1; 0 only for rows of zeros. safe: s
- * is near 1 */
+/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1, of the rows from begin on, for there
+ * are no others; 0 only for rows of zeros. safe: s is near 1 */
 static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begin, int32_t end,
                                                          const int64_t *ap, const int32_t *ai,
                                                          const double *absval, const double *s,
                                                          bool safe, double *largest) {
-    for (int32_t i = 0; i < n; i++) largest[i] = 0;
+    for (int32_t i = begin; i < n; i++) largest[i] = 0;
     for (int32_t j = begin; j < end; j++) {
         const double sj = s[j];
         double most = largest[j];
@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
 
 /* Threads share the columns; each has maxima of its own, and the largest of these does not depend
  * on how many there are. More of them would spend their time on these. */
-enum { PARTS = 8, WORTH_A_THREAD = 1000000, MERGED = 1 << 14 };
+enum { PARTS = 8, WORTH_A_THREAD = 100000, MERGED = 1 << 14 };
 
 typedef struct searching {
     int32_t n;
@@ -67,7 +67,7 @@ static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
     bool even = true;
     for (int p = 1; p < s->parts; p++)
-        for (int64_t i = begin; i < end; i++)
+        for (int64_t i = begin < s->cut[p] ? s->cut[p] : begin; i < end; i++)
             if (s->largest[p * (int64_t)s->n + i] > s->largest[i])
                 s->largest[i] = s->largest[p * (int64_t)s->n + i];
     for (int64_t i = begin; i < end; i++) even &= mpki_even(s->largest[i]);

@@ -266,9 +266,11 @@ static int32_t levels(const mpki_graph *graph, int32_t *queue, char *seen, int32
 }
 
 /* A level of a search from one end of a graph is about as wide as its separators, w, and AMD's
- * factorizations of grids take 130 to 160 w^3 operations, in the plane and in space. */
+ * factorizations of grids take 130 to 160 w^3 operations, in the plane and in space. A graph with much
+ * fewer levels than a cube has is no grid, and that tells nothing of it (linear programs: it would be too
+ * much by a factor of a thousand). */
 bool mpki_may_improve(mpk_context *ctx, const mpki_graph *graph, int cores) {
-    static const double CUBE = 150, RATE = 40e9, SAFE = 2;
+    static const double CUBE = 150, RATE = 40e9, SAFE = 2, LEVELS = 0.8;
     const int32_t n = graph->n;
     int32_t *queue = MPKI_NEW(ctx, NULL, n, int32_t), last = 0, count = 0, depth = 1;
     char *seen = MPKI_ZNEW(ctx, NULL, n, char);
@@ -276,6 +278,7 @@ bool mpki_may_improve(mpk_context *ctx, const mpki_graph *graph, int cores) {
     mpki_release(ctx, queue);
     mpki_release(ctx, seen);
     const double width = (double)count / depth;
+    if (depth < LEVELS * cbrt((double)count)) return false;
     return nd_time(graph, cores) <= SAFE * ND_SHARE * CUBE * width * width * width / (RATE * cores);
 }
 

@@ -18,6 +18,15 @@ mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *
  *  any number of threads. Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 mpk_status mpki_etree_make(mpk_context *ctx, mpki_pool *pool, int worker, const mpki_graph *graph,
                            const int32_t *perm, mpki_etree *tree);
+/** Where a tree is little more than one long path, its root in the middle of that: the same fill by another
+ *  order, and the path is half as long. The same for any number of threads.
+ *  pool    [in]    may be NULL
+ *  worth_s [in]    seconds of a factorization, by the guess, from which on a tree is turned
+ *  tree    [inout] of the graph
+ *  turned  [out]   it is another one now
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
+mpk_status mpki_etree_reroot(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
+                             double worth_s, mpki_etree *tree, bool *turned);
 /** From the tree of a graph whose vertices stand for several columns to that of the columns, those of
  *  a vertex one after the other; perm and iperm [out] are left to the caller. vertices of weight 1:
  *  the same tree. columns [out] to be freed. Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
@@ -31,6 +40,8 @@ typedef struct mpki_cost {
     double time_s; /**< a guess of its seconds, to weigh orderings by */
 } mpki_cost;
 
+/** The guess of a vertex: w columns, with m rows below. */
+double mpki_column_time(double w, double m, int threads);
 /** That of the order of a tree, with the guess of the time on so many threads. */
 mpki_cost mpki_etree_cost(const mpki_graph *graph, const mpki_etree *tree, int threads);
 /** mpki_order_cost() with the guess of the time on so many threads. */

@@ -441,7 +441,7 @@ mpk_status mpki_etree_columns(mpk_context *ctx, const mpki_graph *graph, const m
 /* Seconds of a factorization: fronts run at a rate that grows with their rows, from about 10
  * GFLOP/s to 40 a thread, and every entry of L is assembled and written. Measured on two cores of
  * Zen 4; only the ratio between orderings, and to the time of an ordering, is used. */
-static double column_time(double w, double m, int threads) {
+double mpki_column_time(double w, double m, int threads) {
     double flops = mpki_front_flops(w, m);
     return flops * (1 + 150 / (w + m)) / (40e9 * threads) + 6e-9 * (w * m + w) + 1.5e-7;
 }
@@ -452,7 +452,7 @@ mpki_cost mpki_etree_cost(const mpki_graph *graph, const mpki_etree *tree, int t
         const double w = graph->weight ? graph->weight[tree->perm[k]] : 1, m = tree->count[k] - w;
         cost.nnz += w * (w + 1) / 2 + w * m;
         cost.flops += mpki_front_flops(w, m);
-        cost.time_s += column_time(w, m, threads);
+        cost.time_s += mpki_column_time(w, m, threads);
     }
     return cost;
 }

@@ -4,6 +4,7 @@
 #include "general.h"
 #include "paths.h"
 #include "solve.h"
+#include "tuning.h"
 
 #include <math.h>
 
@@ -154,7 +155,9 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     if (f->have_arena) {
         f->arena.limit = limit;
     } else {
-        status = mpki_arena_init(ctx, known + 4096, limit, &f->arena);
+        const int threads = mpki_context_threads(ctx, rules->threads);
+        const int64_t slabs = threads > 1 ? threads * (int64_t)MPKI_NUMBERS_SLAB : 0;
+        status = mpki_arena_init(ctx, known + slabs + 4096, limit, &f->arena);
         if (low) f->arena.step = tree->factor_bytes / 64 + (1 << 20);
     }
     f->have_arena |= !mpk_failed(status);

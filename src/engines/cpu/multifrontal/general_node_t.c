@@ -9,7 +9,7 @@
 static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
     const int64_t w = node->w, size = sizeof(T);
     const int64_t entries = mpki_square_size(node->nrows, w) * size, names = w * sizeof(int32_t);
-    char *at = node_memory(z, node, entries + w * size + 3 * names, room);
+    char *at = node_memory(z, node, worker, entries + w * size + 3 * names, room);
     if (!at) return MPK_ERR_MEMORY;
     node->a = at;
     node->u = at + mpki_leading(node->nrows) * w * size;

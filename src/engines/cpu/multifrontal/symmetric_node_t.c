@@ -17,6 +17,9 @@ typedef struct gather {
     T *c;                /* the contribution of a parent with w fully summed columns */
     int64_t w, ldc;
     int32_t c0, c1, step; /* columns as the children name them: without the delayed ones */
+    int32_t first, end;   /* of the children: from tree->child[first] on */
+    T *shares;            /* sums of all shares of the children but the first; gather_shares() */
+    int64_t share_size;
 } gather;
 
 /* The first of a child's rows that is at least `row` in its parent. */
@@ -127,7 +130,7 @@ static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const int64_t c0 = g->c0 + item * g->step, c1 = c0 + g->step < g->c1 ? c0 + g->step : g->c1;
     mpki_run *runs = g->z->state[worker].runs;
     (void)pool;
-    for (int32_t k = tree->child_ptr[g->s]; k < tree->child_ptr[g->s + 1]; k++) {
+    for (int32_t k = g->first; k < g->end; k++) {
         const int32_t child = tree->child[k];
         if (!has_contribution(g->z, child)) continue;
         const int32_t j0 = first_row(tree, child, (int32_t)c0);
@@ -146,12 +149,74 @@ static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     }
 }
 
+/* ---- very many children of a small front: in shares, each with a sum of its own ---- */
+
+/* How many there are depends on the tree alone, so the bits do not depend on workers. 1: all children
+ * add to the front itself. */
+static int32_t shares_of(const gather *g, int64_t size) {
+    const int64_t children = g->end - g->first, shares = children / MPKI_SHARE_CHILDREN;
+    const int32_t count = shares < MPKI_SHARES ? (int32_t)shares : MPKI_SHARES;
+    return count > 1 && size * count <= MPKI_SHARE_WORTH * children ? count : 1;
+}
+
+/* Where a share's sum goes: the first one's to the front. */
+static T *sum_of(const gather *g, int64_t share) {
+    return share == 0 ? NULL : g->shares + (share - 1) * g->share_size;
+}
+
+static void gather_share(const gather *all, int64_t share, int32_t count, T *sum, int worker) {
+    const int64_t children = all->end - all->first;
+    gather g = *all;
+    FN(front) f;
+    g.first = all->first + (int32_t)(children * share / count);
+    g.end = all->first + (int32_t)(children * (share + 1) / count);
+    if (sum) {
+        for (int64_t i = 0; i < all->share_size; i++) sum[i] = t_make(0, 0);
+        if (all->f) f = *all->f, f.a = sum, g.f = &f;
+        if (!all->f) g.c = sum;
+    }
+    gather_item(NULL, worker, &g, 0);
+}
+
+static void share_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    (void)pool;
+    const gather *g = arg;
+    gather_share(g, item, shares_of(g, g->share_size), sum_of(g, item), worker);
+}
+
+static void add_sum(const gather *g, const T *sum) {
+    T *to = g->f ? g->f->a : g->c;
+    for (int64_t i = 0; i < g->share_size; i++) to[i] += sum[i];
+}
+
+/* False: the children have to be added one by one. */
+static bool gather_shares(gather *g, mpki_pool *pool, int worker) {
+    const int64_t m = g->f ? 0 : g->c1 - g->c0;
+    g->share_size = g->f ? mpki_trapezoid(g->f->nrows, g->f->w) : mpki_trapezoid(m, m);
+    const int32_t count = shares_of(g, g->share_size);
+    if (count == 1) return false;
+    const int32_t sums = mpki_pool_threads(pool) > 1 ? count - 1 : 1;
+    g->shares = mpki_alloc(g->z->f->ctx, "factorize", sums * g->share_size, sizeof(T));
+    if (!g->shares) return true; /* the walk has failed */
+    g->step = g->c1 - g->c0;
+    if (sums > 1) mpki_pool_for(pool, worker, count, share_item, g);
+    for (int32_t k = 0; k < count; k++) {
+        T *sum = sums > 1 ? sum_of(g, k) : k == 0 ? NULL : g->shares;
+        if (sums == 1) gather_share(g, k, count, sum, worker);
+        if (sum) add_sum(g, sum);
+    }
+    mpki_release(g->z->f->ctx, g->shares);
+    return true;
+}
+
 /* All of it; by all workers where it is much. */
 static void gather_children(gather *g, mpki_pool *pool, int worker) {
     enum { LEAST = 32, MOST = 128, EACH = 4 }; /* columns of an item, items of a worker */
     const mpki_tree_view *tree = g->z->tree;
     const int32_t cols = g->c1 - g->c0;
     double entries = 0;
+    g->first = tree->child_ptr[g->s], g->end = tree->child_ptr[g->s + 1];
+    if (cols > 0 && gather_shares(g, pool, worker)) return;
     for (int32_t k = tree->child_ptr[g->s]; pool && k < tree->child_ptr[g->s + 1]; k++) {
         const int32_t child = tree->child[k];
         const int64_t rows = tree->rptr[child + 1] - tree->rptr[child];
@@ -221,7 +286,7 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
     mpki_tally *tally = &z->state[worker].tally;
     if (rows > ROWS) return false;
     mpki_node fresh = {.w = 1, .nrows = rows, .ld0 = mpki_leading(rows)};
-    T *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(&fresh, sizeof(T)));
+    T *at = new_memory(z, worker, mpki_node_bytes(&fresh, sizeof(T)));
     if (!at) return false;
     mpki_node_place(&fresh, sizeof(T), at);
     z->f->node[s] = fresh; /* not read again here: it is still on its way to memory */
@@ -243,7 +308,7 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
 static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
     if (z->low_tolerance > 0 && mpki_low_pays(node->nrows, node->w))
         return FN(low_storage)(z, node, pool, worker);
-    char *at = node_memory(z, node, mpki_node_bytes(node, sizeof(T)), room);
+    char *at = node_memory(z, node, worker, mpki_node_bytes(node, sizeof(T)), room);
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);
     return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);

@@ -7,10 +7,12 @@
 #include "multifrontal.h"
 #include "tuning.h"
 
-typedef struct worker_state {
-    mpki_tally tally; /* of its nodes, where nothing is kept */
+typedef struct worker_state { /* in cache lines of its own */
+    _Alignas(64) mpki_tally tally; /* of its nodes, where nothing is kept */
     mpki_run *runs;
     mpki_small_blocks *small;
+    char *slab; /* memory of small nodes' numbers */
+    int64_t slab_left;
 } worker_state;
 
 struct FN(node_kind);
@@ -94,12 +96,30 @@ static inline int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32
     return count;
 }
 
-/* Memory of a node's numbers: what it has, if that is enough. */
-static inline void *node_memory(const walk *z, const mpki_node *node, int64_t bytes,
+/* New memory of a node's numbers: of small ones from the worker's own slab, for all workers would ask the
+ * arena thousands of times at once. Not where memory outlives the walk: what is left of slabs is lost. */
+static inline void *new_memory(const walk *z, int worker, int64_t bytes) {
+    enum { LINE = 64 };
+    worker_state *s = &z->state[worker];
+    bytes = (bytes + LINE - 1) & ~(int64_t)(LINE - 1);
+    if (z->kept || z->f->memory.workers == 1 || bytes > MPKI_NUMBERS_SLAB / 8)
+        return mpki_arena_alloc(&z->f->arena, bytes);
+    if (s->slab_left < bytes) {
+        s->slab = mpki_arena_alloc(&z->f->arena, MPKI_NUMBERS_SLAB);
+        s->slab_left = s->slab ? MPKI_NUMBERS_SLAB : 0;
+        if (!s->slab) return mpki_arena_alloc(&z->f->arena, bytes);
+    }
+    char *at = s->slab;
+    s->slab += bytes, s->slab_left -= bytes;
+    return at;
+}
+
+/* What the node has, if that is enough. */
+static inline void *node_memory(const walk *z, const mpki_node *node, int worker, int64_t bytes,
                                 int64_t *room) {
     if (node->a && *room >= bytes) return node->a;
     *room = bytes;
-    return mpki_arena_alloc(&z->f->arena, bytes);
+    return new_memory(z, worker, bytes);
 }
 
 /* Zeros in a node's new memory: by all workers where it is much, each its own pages. */

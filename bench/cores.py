@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The direct solver on many cores, beside MKL PARDISO: one section of bench/results/direct-cpu.md.
+
+    bench/cores.py [--build build] [--pardiso build/bench/pardiso] [--matrices FOLDER] [--rows cores.jsonl] [--budget 600]
+                   [--report bench/results/direct-cpu.md] [--only-write]
+
+On as many threads as there are cores, and on 1, 2, 4, 8 of them, `bench/cores` times the analysis, a refactorization, one
+right-hand side and 64 on twelve matrices; PARDISO does the same under `bench/driver.c`, with each setting on all cores and with the
+quickest one that is right (backward error at most 1e-14) on fewer. A refactorization is a second one with the same analysis for
+both. Then all matrices of the folder on one core and on all. What is most wanted comes first, and what the budget of seconds does
+not allow is left out, and told. Rows are kept as they come; --only-write makes the section of those that there are."""
+import argparse, datetime, glob, json, os, platform, subprocess, sys, tempfile, time
+
+from page import geometric_mean, put_section, table
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+BOUND = 1e-14
+SETTINGS = ["matching", "matching+pnd", "default", "pnd"]
+GENERATED = {"nlpkkt 60": "nlpkkt 60", "nlpkkt 40": "nlpkkt 40", "helmholtz 3d 50": "helmholtz 3d 50", "lin 40": "lin nx=40 ny=40 nz=40",
+             "control-distributed 30": "control-distributed 30", "helmholtz 2d 700": "helmholtz 2d 700", "stokes mac 300": "stokes mac 300",
+             "optimal-control 5000": "optimal-control 5000"}
+FILES = ["cont-201", "case10000_goc_it01", "pilot87_it25", "boyd1"]
+LARGE = {"nlpkkt 60": 60, "nlpkkt 40": 20}  # seconds that one thread takes, at least: last, or not at all
+STEPS = ["analysis", "refactorize", "one side", "64 sides"]
+
+
+def kind(path):
+    """The name of a matrix without its endings."""
+    name = os.path.basename(path)
+    for end in (".xz", ".gz", ".mtx", ".bin"):
+        name = name[:-len(end)] if name.endswith(end) else name
+    return name
+
+
+def shared(folders):
+    """{name: path} of all matrices below folders; right-hand sides are none."""
+    found = {}
+    for folder in folders:
+        for path in sorted(glob.glob(os.path.join(folder, "**", "*"), recursive=True)):
+            if path.endswith((".mtx", ".mtx.xz", ".mtx.gz", ".bin")) and not kind(path).endswith("_b"):
+                found.setdefault(kind(path), path)
+    return found
+
+
+class Measurements:
+    def __init__(self, options):
+        self.options, self.rows, self.left_out = options, [], []
+        self.end = time.monotonic() + options.budget
+        if os.path.exists(options.rows):
+            self.rows = [json.loads(line) for line in open(options.rows, encoding="utf-8") if line.strip()]
+
+    def keep(self, row):
+        self.rows.append(row)
+        with open(self.options.rows, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def left(self):
+        return self.end - time.monotonic()
+
+    def known(self, **what):
+        return [r for r in self.rows if all(r.get(k) == v for k, v in what.items())]
+
+    def run(self, command, seconds):
+        """Lines that a program printed; those that it had until its time was over."""
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=max(1, min(seconds, self.left())))
+            return done.stdout.splitlines()
+        except subprocess.TimeoutExpired as over:
+            return (over.stdout or b"").decode(errors="replace").splitlines() if isinstance(over.stdout, bytes) else (over.stdout or "").splitlines()
+
+    def ours(self, names, specs, threads, seconds, limit):
+        """Runs of bench/cores; one program for all specs."""
+        command = [os.path.join(self.options.build, "bench/cores"), ",".join(map(str, threads)), str(seconds), *specs]
+        for line in self.run(command, limit):
+            words = line[32:].split()
+            if len(words) < 12 or words[1] == "failed:":
+                continue
+            key = line[:32].strip()
+            name = next((n for n, s in zip(names, specs) if key in (s.removeprefix("generate ")[:32], os.path.basename(s)[:32])), key)
+            number = lambda k: float(words[k])
+            self.keep({"solver": "metapack", "matrix": name, "threads": int(words[0]), "analysis": number(1), "refactorize": number(2),
+                       "one side": number(3), "refined": number(4), "eight": number(5), "took": int(words[6]), "error": number(7),
+                       "hash": words[8], "flops": number(9), "64 sides": number(10), "peak_mb": number(11)})
+
+    def pardiso(self, name, raw, threads, setting, limit):
+        for line in self.run([self.options.pardiso, raw, str(threads), setting, "2", str(limit / 8), "64"], limit):
+            if not line.startswith("{"):
+                continue
+            row = json.loads(line)
+            row.update(solver="pardiso", matrix=name, threads=threads)
+            if "failed" not in row:
+                row.update({"analysis": 1e3 * row["min_analyse_s"], "refactorize": 1e3 * row["again_factor_s"], "one side": 1e3 * row["plain_solve_s"],
+                            "64 sides": 1e3 * row["sides_s"]})
+            self.keep(row)
+            return row
+        return None
+
+    def best_setting(self, name, threads):
+        right = [r for r in self.known(solver="pardiso", matrix=name, threads=threads) if r.get("backward_error", 1) <= BOUND]
+        return min(right, key=lambda r: r["refactorize"], default=None)
+
+
+def measure(m, most):
+    options = m.options
+    files = shared(options.matrices)
+    specs = {name: "generate " + spec for name, spec in GENERATED.items()}
+    specs.update({name: files[name] for name in FILES if name in files})
+    fewer = [t for t in (1, 2, 4, 8, 16) if t < most]
+    peer = options.pardiso and os.path.exists(options.pardiso)
+    with tempfile.TemporaryDirectory() as folder:
+        raw = {}
+
+        def convert(name):
+            if name not in raw:
+                path = os.path.join(folder, name.replace(" ", "-") + ".raw")
+                m.run([os.path.join(options.build, "bench/convert"), specs[name], path], 30)
+                raw[name] = path if os.path.exists(path) else None
+            return raw[name]
+
+        def drop(name):
+            if raw.get(name):
+                os.remove(raw.pop(name))
+
+        for name in sorted(specs, key=lambda s: LARGE.get(s, 0)):  # on all cores
+            if m.left() < 5:
+                m.left_out.append(f"{name} on {most} threads")
+                continue
+            if not m.known(solver="metapack", matrix=name, threads=most):
+                m.ours([name], [specs[name]], [most], options.seconds, 60)
+            for setting in SETTINGS[:1] if name in LARGE else SETTINGS:
+                if peer and convert(name) and not m.known(solver="pardiso", matrix=name, threads=most, setting=setting):
+                    m.pardiso(name, raw[name], most, setting, 40)
+            if name in LARGE or not peer:
+                drop(name)
+        every = [f for n, f in files.items() if not m.known(solver="metapack", matrix="shared/" + n)]
+        if every and m.left() > 20:
+            m.ours(["shared/" + kind(f) for f in every], every, [1, most], options.short, m.left() - 10)
+        for name in sorted(specs, key=lambda s: LARGE.get(s, 0)):
+            if LARGE.get(name, 0) > 30:
+                continue
+            best = m.best_setting(name, most)
+            for t in reversed(fewer):
+                if m.left() < 5 + LARGE.get(name, 0) / t:
+                    m.left_out.append(f"{name} on {t} threads")
+                    continue
+                if not m.known(solver="metapack", matrix=name, threads=t):
+                    m.ours([name], [specs[name]], [t], options.seconds, 60)
+                if peer and best and convert(name) and not m.known(solver="pardiso", matrix=name, threads=t):
+                    if m.left() > 3 + LARGE.get(name, 0) / t:
+                        m.pardiso(name, raw[name], t, best["setting"], 40)
+            drop(name)
+
+
+def cell(row, step):
+    value = row.get(step) if row else None
+    return "" if value is None or value != value else f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def write(m, most):
+    counts = sorted({r["threads"] for r in m.rows if not r["matrix"].startswith("shared/")} | {most})
+    names = [n for n in [*GENERATED, *FILES] if m.known(matrix=n)]
+
+    def ours(name, t):
+        rows = m.known(solver="metapack", matrix=name, threads=t)
+        return {k: min(r[k] for r in rows if k in r) for k in rows[0] if isinstance(rows[0][k], float)} if rows else None
+
+    def peers(name, t):
+        best = m.best_setting(name, most)
+        right = [r for r in m.known(solver="pardiso", matrix=name, threads=t) if best and r.get("setting") == best["setting"] and "refactorize" in r]
+        return min(right, key=lambda r: r["refactorize"], default=None)
+
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    text = [f"{datetime.date.today()}, {m.options.machine}, {memory:.0f} GiB; made by `bench/cores.py`. Milliseconds, the least of several; at",
+            f"{' / '.join(map(str, counts))} threads. PARDISO has the quickest of its settings {', '.join(SETTINGS)} on {most} threads that is right (backward",
+            "error at most 1e-14 after at most two refinements); a refactorization is a second one with the same analysis for both. Memory is",
+            f"what analysis, factorization and solve take beyond the input, at their peak, on {most} threads.", ""]
+    for step in STEPS:
+        rows, means = [], {t: [] for t in counts}
+        for name in names:
+            a, b = ours(name, most), peers(name, most)
+            ratio = b[step] / a[step] if a and b else None
+            for t in counts:
+                x, y = ours(name, t), peers(name, t)
+                if x and y:
+                    means[t].append(y[step] / x[step])
+            rows.append([name, " / ".join(cell(ours(name, t), step) or "–" for t in counts), " / ".join(cell(peers(name, t), step) or "–" for t in counts),
+                         f"{ratio:.2f}" if ratio and ratio >= 1 else f"**{ratio:.2f}**" if ratio else ""])
+        text += [f"**{step}**; PARDISO over ours in the geometric mean of the rows: " +
+                 ", ".join(f"{geometric_mean(v):.2f} at {t} ({len(v)})" for t, v in means.items() if v) + ".", "",
+                 table([step, "METAPACK", "PARDISO", f"PARDISO / ours at {most}"], rows)]
+    rows = []
+    for name in names:
+        a, one, b = ours(name, most), ours(name, 1), m.best_setting(name, most)
+        if a:
+            rows.append([name, f"{1e-6 * a['flops'] / a['refactorize']:.0f}", f"{one['refactorize'] / most / a['refactorize']:.2f}" if one else "",
+                         f"{a['peak_mb']:.0f}", f"{b['peak_mb']:.0f}" if b else "", b["setting"] if b else ""])
+    text += [f"Rate and efficiency of the refactorization on {most} threads; memory; PARDISO's setting.", "",
+             table(["matrix", "GFLOP/s", "efficiency", "MB: METAPACK", "MB: PARDISO", "PARDISO's setting"], rows)]
+    every = sorted({r["matrix"] for r in m.rows if r["matrix"].startswith("shared/")})
+    pairs = [(n, ours(n, 1), ours(n, most)) for n in every]
+    pairs = [(n[len("shared/"):], a, b) for n, a, b in pairs if a and b]
+    if pairs:
+        text += [f"All {len(pairs)} shared matrices, one thread over {most}:", ""]
+        rows = []
+        for step in ("analysis", "refactorize", "one side", "refined", "eight", "64 sides"):
+            slower = sorted(((b[step] / a[step], n, b[step]) for n, a, b in pairs if b[step] > 1.1 * a[step]), reverse=True)
+            rows.append([step, f"{geometric_mean([a[step] / b[step] for _, a, b in pairs]):.2f}", len(slower),
+                         "; ".join(f"{n} {x:.2f} ({ms:.3g} ms)" for x, n, ms in slower[:8])])
+        text += [table(["step", "mean", f"slower on {most} by more than a tenth", "the worst"], rows)]
+    different = [n for n in {r["matrix"] for r in m.rows} if len({r["hash"] for r in m.known(solver="metapack", matrix=n)}) > 1]
+    text += [f"The same bits of D and x for every number of threads: {'no: ' + ', '.join(sorted(different)) if different else 'yes, on all'}."]
+    if m.left_out:
+        text += [f"Left out for want of time: {', '.join(m.left_out)}."]
+    section = "\n".join(text) + "\n"
+    if m.options.report:
+        put_section(m.options.report, f"On {most} cores", section)
+    print(section)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--build", default="build")
+    p.add_argument("--pardiso", default="", help="bench/driver.c with bench/peer_pardiso.c; default: BUILD/bench/pardiso")
+    p.add_argument("--matrices", action="append", help="folders of matrices (METAPACK_MATRICES or ../shared/matrices)")
+    p.add_argument("--rows", default="cores.jsonl")
+    p.add_argument("--budget", type=float, default=600, help="seconds")
+    p.add_argument("--seconds", type=float, default=0.25, help="of each step of the twelve, beyond three runs")
+    p.add_argument("--short", type=float, default=0.01, help="the same of the others")
+    p.add_argument("--threads", type=int, default=0, help="how many are all; default: the cores")
+    p.add_argument("--machine", default=f"{platform.machine()}, {os.cpu_count()} cores")
+    p.add_argument("--report", help="the page whose section is written")
+    p.add_argument("--only-write", action="store_true")
+    options = p.parse_args()
+    options.matrices = options.matrices or [os.environ.get("METAPACK_MATRICES") or os.path.join(ROOT, "../shared/matrices")]
+    options.pardiso = options.pardiso or os.path.join(options.build, "bench/pardiso")
+    most = options.threads or len(os.sched_getaffinity(0))
+    m = Measurements(options)
+    if not options.only_write:
+        measure(m, most)
+    write(m, most)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
