@@ -110,7 +110,9 @@ template <class T>
 __device__ inline void assemble(const at_work<T> &g, const mpki_cuda_systems_front &f,
                                 const front_at<T> &at, int t, int nt) {
     const int own = column(f.r, f.w) + f.w, all = f.r * (f.r + 1) / 2;
-    const int32_t *code = g.plan->code + f.code;
+    const int32_t *const code = g.plan->code + f.code;
+    const T *const left = g.contribution, *const l = at.l; /* in registers */
+    T *const to = at.own, *const to_rest = at.rest;
     const int AHEAD = scalar_of<T>::complex ? 2 : 4; /* that are on their way at a time */
     for (int e0 = t; e0 < all; e0 += AHEAD * nt) {
         int from[AHEAD];
@@ -119,19 +121,19 @@ __device__ inline void assemble(const at_work<T> &g, const mpki_cuda_systems_fro
         for (int k = 0; k < AHEAD; ++k) {
             const int e = e0 + k * nt;
             from[k] = e < all ? code[e] : 0;
-            x[k] = e < own ? at.l[e] : make<T>(0);
+            x[k] = e < own ? l[e] : make<T>(0);
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k)
-            y[k] = from[k] & MPKI_FROM_CHILD ? g.contribution[from[k] >> 1] : make<T>(0);
+            y[k] = from[k] & MPKI_FROM_CHILD ? left[from[k] >> 1] : make<T>(0);
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {
             const int e = e0 + k * nt;
             if (from[k] & MPKI_FROM_CHILD)
                 x[k] = x[k] + y[k];
             else if (from[k] > 0)
-                x[k] = sum_of_more(*g.plan, x[k], g.contribution, from[k]);
-            if (e < all) *(e < own ? at.own + e : at.rest + e) = x[k];
+                x[k] = sum_of_more(*g.plan, x[k], left, from[k]);
+            if (e < all) (e < own ? to : to_rest)[e] = x[k];
         }
     }
 }
@@ -304,16 +306,18 @@ __device__ inline void place_of(int e, int &i, int &j) {
 template <class T>
 __device__ void update_one(const at_work<T> &g, const front_at<T> &f, int p0, int nb, bool last,
                            int t, int nt) {
-    const int p1 = p0 + nb, size = f.r - p1, rows = g.rows, entries = size * (size + 1) / 2;
+    const int p1 = p0 + nb, r = f.r, w = f.w, size = r - p1, rows = g.rows;
+    const int entries = size * (size + 1) / 2;
+    T *const own = f.own, *const rest = f.rest, *const after = f.c;
     for (int e = t; e < entries; e += nt) {
         int i, j;
         place_of(e, i, j);
         i += p1, j += p1;
-        const int at = column(f.r, j) + i;
-        T x = (j < f.w ? f.own : f.rest)[at];
+        const int at = column(r, j) + i;
+        T x = (j < w ? own : rest)[at];
         const T *l = g.panel_l() + i - p0, *ld = g.panel_ld() + j - p0;
         for (int c = 0; c < nb; ++c, l += rows, ld += rows) nfma(x, l[0], ld[0]);
-        (last ? f.c : j < f.w ? f.own : f.rest)[at] = x;
+        (last ? after : j < w ? own : rest)[at] = x;
     }
 }
 
@@ -323,15 +327,16 @@ __device__ void update_one(const at_work<T> &g, const front_at<T> &f, int p0, in
 template <class T>
 __device__ MPKI_APART void update_two(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
                                       bool last, int t, int nt) {
-    const int p1 = p0 + nb, size = f.r - p1, across = (size + 1) / 2, rows = g.rows;
+    const int p1 = p0 + nb, r = f.r, w = f.w, size = r - p1, across = (size + 1) / 2, rows = g.rows;
+    T *const own = f.own, *const rest = f.rest, *const after = f.c;
     const int tiles = across * (across + 1) / 2;
     for (int e = t; e < tiles; e += nt) {
         int ti, tj;
         place_of(e, ti, tj);
         const int i0 = p1 + 2 * ti, j0 = p1 + 2 * tj, i1 = i0 + 1, j1 = j0 + 1;
-        const bool above = ti > tj, below = i1 < f.r; /* (i0, j1), and row i1 are there */
-        const T *from0 = (j0 < f.w ? f.own : f.rest) + column(f.r, j0);
-        const T *from1 = (j1 < f.w ? f.own : f.rest) + column(f.r, j1);
+        const bool above = ti > tj, below = i1 < r; /* (i0, j1), and row i1 are there */
+        const T *from0 = (j0 < w ? own : rest) + column(r, j0);
+        const T *from1 = (j1 < w ? own : rest) + column(r, j1);
         T x00 = from0[i0], x10 = below ? from0[i1] : make<T>(0);
         T x01 = above ? from1[i0] : make<T>(0), x11 = below ? from1[i1] : make<T>(0);
         const T *l = g.panel_l() + i0 - p0, *ld = g.panel_ld() + j0 - p0;
@@ -342,8 +347,8 @@ __device__ MPKI_APART void update_two(const at_work<T> &g, const front_at<T> &f,
             nfma(x01, u0, v1);
             nfma(x11, u1, v1);
         }
-        T *to0 = (last ? f.c : j0 < f.w ? f.own : f.rest) + column(f.r, j0);
-        T *to1 = (last ? f.c : j1 < f.w ? f.own : f.rest) + column(f.r, j1);
+        T *to0 = (last ? after : j0 < w ? own : rest) + column(r, j0);
+        T *to1 = (last ? after : j1 < w ? own : rest) + column(r, j1);
         to0[i0] = x00;
         if (below) to0[i1] = x10;
         if (above) to1[i0] = x01;
@@ -357,23 +362,24 @@ template <class T>
 __device__ MPKI_APART void update_by_warps(const at_work<T> &g, const front_at<T> &f, int p0,
                                            int nb, int end, bool last, int t, int nt) {
     const int C = scalar_of<T>::complex ? 4 : 8, ROWS = 64;
-    const int lane = t % 32, warp = t / 32, warps = nt / 32, rows = g.rows;
+    const int lane = t % 32, warp = t / 32, warps = nt / 32, rows = g.rows, r = f.r, w = f.w;
+    T *const own = f.own, *const rest = f.rest, *const after = f.c; /* in registers */
     int number = 0;
     for (int j0 = p0 + nb; j0 < end; j0 += C)
-        for (int first = j0; first < f.r; first += ROWS) {
+        for (int first = j0; first < r; first += ROWS) {
             if (number++ % warps != warp) continue;
             const int i0 = first + lane, i1 = i0 + 32;
             T x[2][C];
 #pragma unroll
             for (int b = 0; b < C; ++b) {
                 const int j = j0 + b;
-                const T *from = (j < f.w ? f.own : f.rest) + column(f.r, j);
-                x[0][b] = j < end && i0 < f.r && i0 >= j ? from[i0] : make<T>(0);
-                x[1][b] = j < end && i1 < f.r && i1 >= j ? from[i1] : make<T>(0);
+                const T *from = (j < w ? own : rest) + column(r, j);
+                x[0][b] = j < end && i0 < r && i0 >= j ? from[i0] : make<T>(0);
+                x[1][b] = j < end && i1 < r && i1 >= j ? from[i1] : make<T>(0);
             }
             const T *l = g.panel_l() - p0, *ld = g.panel_ld() - p0;
             for (int c = 0; c < nb; ++c, l += rows, ld += rows) {
-                const T u0 = l[i0 < f.r ? i0 : f.r - 1], u1 = l[i1 < f.r ? i1 : f.r - 1];
+                const T u0 = l[i0 < r ? i0 : r - 1], u1 = l[i1 < r ? i1 : r - 1];
 #pragma unroll
                 for (int b = 0; b < C; ++b) {
                     const T v = ld[j0 + b]; /* rows has room behind r */
@@ -384,9 +390,9 @@ __device__ MPKI_APART void update_by_warps(const at_work<T> &g, const front_at<T
 #pragma unroll
             for (int b = 0; b < C; ++b) {
                 const int j = j0 + b;
-                T *to = (last ? f.c : j < f.w ? f.own : f.rest) + column(f.r, j);
-                if (j < end && i0 < f.r && i0 >= j) to[i0] = x[0][b];
-                if (j < end && i1 < f.r && i1 >= j) to[i1] = x[1][b];
+                T *to = (last ? after : j < w ? own : rest) + column(r, j);
+                if (j < end && i0 < r && i0 >= j) to[i0] = x[0][b];
+                if (j < end && i1 < r && i1 >= j) to[i1] = x[1][b];
             }
         }
 }
