@@ -26,15 +26,12 @@ template <class T> struct front_at {
     const signed char *pair;
 };
 
-/** A 1x1 pivot; returns its inverse. By each thread for itself; no barrier. */
-template <class T, class R> __device__ inline T pivot1(bool hermitian, T &a, tally<R> &t) {
-    if (hermitian) a = make<T>((double)re(a));
+/** A 1x1 pivot is looked at. By each thread for itself; no barrier. */
+template <class T, class R> __device__ inline void look_at_pivot(T a, tally<R> &t) {
     const R size = modulus(a), most = most_part(a);
     t.passed = t.passed && (double)size > t.small && is_finite(size);
     t.most = most > t.most ? most : t.most;
     t.least = size < t.least ? size : t.least;
-    if (t.counts) t.positive += re(a) > 0, t.negative += re(a) < 0;
-    return inverse(a);
 }
 
 /** The determinant of [a, cj(b); b, c], p1 - p2, times `by`, and the inverse. By each thread for
@@ -164,6 +161,7 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
     const int a = lane < nb ? lane : lane + warp * (32 - nb);
     const bool in = p0 + a < f.r, mine = in && (lane >= nb || warp == 0);
     T x[PANEL];
+    T own_d = make<T>(1), own_inverse = own_d; /* of the lane whose pivot it is */
 #pragma unroll
     for (int b = 0; b < PANEL; ++b)
         x[b] = in && b < nb && b <= a ? f.own[column(f.r, p0 + b) + p0 + a] : make<T>(0);
@@ -177,22 +175,10 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
         T *l = f.l + column(f.r, p0 + c) + p0, *to_l = g.panel_l() + at, *to_ld = g.panel_ld() + at;
         if (kind == 2) continue;
         T d = shfl(x[c], c);
-        if (kind == 0) {
-            const T i11 = pivot1(g.hermitian, d, t);
-            const T l0 = x[c] * i11, ld0 = cj(g.hermitian, x[c]);
-            const R most = most_part(l0);
-            if (mine && a > c) {
-                to_l[a] = l0, to_ld[a] = ld0;
-                if (keeps) l[a] = l0;
-                t.largest = most > t.largest ? most : t.largest;
-                t.passed = t.passed && is_finite(l0);
-            }
-            if (mine && a == c) {
-                to_l[a] = make<T>(1);
-                if (keeps) l[a] = make<T>(1);
-                g.pivot()[2 * c] = i11;
-                if (tells) g.d[2 * k] = d, g.d[2 * k + 1] = make<T>(0);
-            }
+        if (kind == 0) { /* no more than what the next one waits for */
+            if (g.hermitian) d = make<T>((double)re(d));
+            const T i11 = inverse(d), l0 = x[c] * i11, ld0 = cj(g.hermitian, x[c]);
+            if (a == c) own_d = d, own_inverse = i11;
 #pragma unroll
             for (int j = c + 1; j < PANEL; ++j) {
                 const T u = shfl(ld0, j);
@@ -236,6 +222,28 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
             }
         }
     }
+#pragma unroll
+    for (int c = 0; c < PANEL; ++c) {
+        if (c >= nb || (p.kinds >> 2 * c & 3) != 0) continue;
+        const T i11 = shfl(own_inverse, c), l0 = a > c ? x[c] * i11 : make<T>(1);
+        const int at = (p0 - p.base + c) * rows + p0 - p.base + a;
+        if (!mine || a < c) continue;
+        const R most = a > c ? most_part(l0) : 0;
+        g.panel_l()[at] = l0;
+        if (a > c) g.panel_ld()[at] = cj(g.hermitian, x[c]);
+        if (keeps) f.l[column(f.r, p0 + c) + p0 + a] = l0;
+        t.largest = most > t.largest ? most : t.largest;
+        t.passed = t.passed && is_finite(l0);
+    }
+    const bool one = lane < nb && (p.kinds >> 2 * (lane < nb ? lane : 0) & 3) == 0;
+    if (one) look_at_pivot(own_d, t);
+    if (warp > 0) return;
+    if (one) g.pivot()[2 * lane] = own_inverse;
+    if (!tells) return;
+    const int k = f.first + p0 + lane;
+    if (one) g.d[2 * k] = own_d, g.d[2 * k + 1] = make<T>(0);
+    t.positive += __popc(__ballot_sync(0xffffffffu, one && re(own_d) > 0));
+    t.negative += __popc(__ballot_sync(0xffffffffu, one && re(own_d) < 0));
 }
 
 /** Rows of L from number `first` on, a thread each, behind eliminate_panel(). By all threads of a
