@@ -11,7 +11,8 @@ namespace systems {
 
 /** What is summed up over all fronts. Pivots are counted by one warp's lanes, alike. */
 template <class R> struct tally {
-    R most, least, largest; /* |entry| of D; |eigenvalue| of its blocks; |L|, of each thread */
+    R most, least; /* |entry| of D; |eigenvalue| of its blocks */
+    R stress; /* |L|, and |L| |D| |L|^T of each pivot times what a 2x2 one loses; of each thread */
     int positive, negative, pairs;
     int counts; /* 1: this warp counts them, else 0 */
     bool passed;
@@ -47,18 +48,20 @@ __device__ inline T inverse2(bool hermitian, T a, T b, T c, T &i11, T &i21, T &i
     return det;
 }
 
-/** A 2x2 pivot [a, cj(b); b, c] and its inverse [i11, cj(i21); i21, i22]: its determinant must not
- *  be cancellation, as for the engine of single ones. By each thread for itself; no barrier. */
+/** A 2x2 pivot [a, cj(b); b, c] and its inverse [i11, cj(i21); i21, i22]. What its determinant loses
+ *  to cancellation counts as stress. By each thread for itself; no barrier. */
 template <class T, class R>
-__device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T &i22,
+__device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T &i22, R &lost,
                               tally<R> &t) {
     if (hermitian) a = make<T>((double)re(a)), c = make<T>((double)re(c));
     T p1, p2;
     R most, by;
     const T det = inverse2(hermitian, a, b, c, i11, i21, i22, p1, p2, most, by);
     const R size = modulus(det);
+    lost = (modulus(p1) + modulus(p2)) / size;
     t.passed = t.passed && (double)most > t.small && (double)size > t.small * (double)(most * by) &&
-               size >= modulus(p1) / 2 && size >= modulus(p2) / 2 && is_finite(size);
+               is_finite(size);
+    t.stress = lost * most > t.stress ? lost * most : t.stress;
     const R ma = most_part(a), mb = most_part(b), mc = most_part(c);
     t.most = ma > t.most ? ma : t.most;
     t.most = mb > t.most ? mb : t.most;
@@ -75,6 +78,26 @@ __device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T
     t.positive += one + (mean > 0 ? 2 * both : 0);
     t.negative += one + (mean < 0 ? 2 * both : 0);
     ++t.pairs;
+}
+
+/** l0 and l1, a row of L under a 2x2 pivot [a, cj(b); b, c], count as stress. By each thread for
+ *  itself; no barrier. */
+template <class T, class R>
+__device__ inline void add_stress(T l0, T l1, R a, R b, R c, R lost, tally<R> &t) {
+    const R s0 = most_part(l0), s1 = most_part(l1); /* rounded alike wherever it is */
+    const R both = fma_rn(c, mul_rn(s1, s1), mul_rn(2 * b, mul_rn(s0, s1)));
+    const R all = mul_rn(lost, fma_rn(a, mul_rn(s0, s0), both));
+    t.stress = s0 > t.stress ? s0 : t.stress;
+    t.stress = s1 > t.stress ? s1 : t.stress;
+    t.stress = all > t.stress ? all : t.stress;
+    t.passed = t.passed && is_finite(l0) && is_finite(l1);
+}
+/** The same of l0, x0 = l0 d, under a 1x1 one. */
+template <class T, class R> __device__ inline void add_stress(T l0, T x0, tally<R> &t) {
+    const R s0 = most_part(l0), all = s0 * most_part(x0);
+    t.stress = s0 > t.stress ? s0 : t.stress;
+    t.stress = all > t.stress ? all : t.stress;
+    t.passed = t.passed && is_finite(l0);
 }
 
 /** L := entries of A, scaled, where fronts take them. By all threads of the gang; barriers, one at the
@@ -188,25 +211,26 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
             T i11, i21, i22, e = shfl(x[c + 1 < PANEL ? c + 1 : c], c + 1);
             const T b = shfl(x[c], c + 1);
             T *l_next = f.l + column(f.r, p0 + c + 1) + p0;
-            pivot2(g.hermitian, d, b, e, i11, i21, i22, t);
+            R lost;
+            pivot2(g.hermitian, d, b, e, i11, i21, i22, lost, t);
             const T x0 = x[c], x1 = x[c + 1 < PANEL ? c + 1 : c];
             T l0 = x0 * i11, l1 = x0 * cj(g.hermitian, i21);
             pfma(l0, x1, i21);
             pfma(l1, x1, i22);
             const T ld0 = cj(g.hermitian, x0), ld1 = cj(g.hermitian, x1);
             if (mine && a > c + 1) {
-                const R m0 = most_part(l0), m1 = most_part(l1);
                 to_l[a] = l0, to_l[rows + a] = l1;
                 to_ld[a] = ld0, to_ld[rows + a] = ld1;
                 if (keeps) l[a] = l0, l_next[a] = l1;
-                t.largest = m0 > t.largest ? m0 : t.largest;
-                t.largest = m1 > t.largest ? m1 : t.largest;
-                t.passed = t.passed && is_finite(l0) && is_finite(l1);
+                add_stress(l0, l1, most_part(d), most_part(b), most_part(e), lost, t);
             }
             if (mine && a == c) {
                 to_l[a] = make<T>(1), to_l[a + 1] = make<T>(0), to_l[rows + a + 1] = make<T>(1);
                 if (keeps) l[a] = make<T>(1), l[a + 1] = make<T>(0), l_next[a + 1] = make<T>(1);
-                g.pivot()[2 * c] = i11, g.pivot()[2 * c + 1] = i21, g.pivot()[2 * c + 2] = i22;
+                T *pivot = g.pivot() + 4 * c;
+                pivot[0] = i11, pivot[1] = i21, pivot[2] = i22;
+                pivot[3] = make<T>((double)lost), pivot[4] = make<T>((double)most_part(d));
+                pivot[5] = make<T>((double)most_part(b)), pivot[6] = make<T>((double)most_part(e));
                 if (tells) {
                     g.d[2 * k] = d, g.d[2 * k + 1] = b, g.d[2 * k + 2] = e;
                     g.d[2 * k + 3] = make<T>(0);
@@ -228,17 +252,16 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
         const T i11 = shfl(own_inverse, c), l0 = a > c ? x[c] * i11 : make<T>(1);
         const int at = (p0 - p.base + c) * rows + p0 - p.base + a;
         if (!mine || a < c) continue;
-        const R most = a > c ? most_part(l0) : 0;
         g.panel_l()[at] = l0;
-        if (a > c) g.panel_ld()[at] = cj(g.hermitian, x[c]);
         if (keeps) f.l[column(f.r, p0 + c) + p0 + a] = l0;
-        t.largest = most > t.largest ? most : t.largest;
-        t.passed = t.passed && is_finite(l0);
+        if (a == c) continue;
+        g.panel_ld()[at] = cj(g.hermitian, x[c]);
+        add_stress(l0, x[c], t);
     }
     const bool one = lane < nb && (p.kinds >> 2 * (lane < nb ? lane : 0) & 3) == 0;
     if (one) look_at_pivot(own_d, t);
     if (warp > 0) return;
-    if (one) g.pivot()[2 * lane] = own_inverse;
+    if (one) g.pivot()[4 * lane] = own_inverse;
     if (!tells) return;
     const int k = f.first + p0 + lane;
     if (one) g.d[2 * k] = own_d, g.d[2 * k + 1] = make<T>(0);
@@ -266,10 +289,8 @@ __device__ MPKI_APART void rows_below(const at_work<T> &g, const front_at<T> &f,
             T *to_l = g.panel_l() + at + i - p.base, *to_ld = g.panel_ld() + at + i - p.base;
             T *l = f.l + column(f.r, p0 + c) + i;
             if (kind == 0) {
-                const T l0 = x[c] * g.pivot()[2 * c];
-                const R most = most_part(l0);
-                t.largest = most > t.largest ? most : t.largest;
-                t.passed = t.passed && is_finite(l0);
+                const T l0 = x[c] * g.pivot()[4 * c];
+                add_stress(l0, x[c], t);
                 *to_l = l0, *to_ld = cj(g.hermitian, x[c]);
                 if (keeps) *l = l0;
 #pragma unroll
@@ -277,15 +298,12 @@ __device__ MPKI_APART void rows_below(const at_work<T> &g, const front_at<T> &f,
                     if (j < nb) nfma(x[j], l0, ld[j]);
             } else if (c + 1 < PANEL) {
                 const T x0 = x[c], x1 = x[c + 1 < PANEL ? c + 1 : c];
-                const T i11 = g.pivot()[2 * c], i21 = g.pivot()[2 * c + 1],
-                        i22 = g.pivot()[2 * c + 2];
+                const T *pivot = g.pivot() + 4 * c;
+                const T i11 = pivot[0], i21 = pivot[1], i22 = pivot[2];
                 T l0 = x0 * i11, l1 = x0 * cj(g.hermitian, i21);
                 pfma(l0, x1, i21);
                 pfma(l1, x1, i22);
-                const R m0 = most_part(l0), m1 = most_part(l1);
-                t.largest = m0 > t.largest ? m0 : t.largest;
-                t.largest = m1 > t.largest ? m1 : t.largest;
-                t.passed = t.passed && is_finite(l0) && is_finite(l1);
+                add_stress(l0, l1, re(pivot[4]), re(pivot[5]), re(pivot[6]), re(pivot[3]), t);
                 to_l[0] = l0, to_l[rows] = l1;
                 to_ld[0] = cj(g.hermitian, x0), to_ld[rows] = cj(g.hermitian, x1);
                 if (keeps) l[0] = l0, f.l[column(f.r, p0 + c + 1) + i] = l1;
@@ -569,11 +587,11 @@ template <class T, class R> __device__ MPKI_APART void factor(at_work<T> &g, tal
     const bool counts = g.t % 32 == 0;
     int sums[4] = {counts ? t.positive : 0, counts ? t.negative : 0, counts ? t.pairs : 0,
                    !(t.passed && is_finite(t.most))};
-    R most[3] = {t.most, -t.least, t.largest};
+    R most[3] = {t.most, -t.least, t.stress};
     over_all(g, sums, sum_of());
     over_all(g, most, largest_of());
     t.positive = sums[0], t.negative = sums[1], t.pairs = sums[2], t.passed = sums[3] == 0;
-    t.most = most[0], t.least = -most[1], t.largest = most[2];
+    t.most = most[0], t.least = -most[1], t.stress = most[2];
 }
 
 /** The determinant of the pivot at position k, 1 where it is that of the one before. By each thread
