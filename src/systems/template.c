@@ -234,7 +234,6 @@ mpki_lanes_rules mpki_systems_rules(const mpk_systems *s) {
     /* What threshold pivoting keeps small is |L| |D| |L|^T, by |L| <= 1/u; that is measured here
      * itself, and may be 1/100 eps^(-1/3) times as large: what a step of refinement mends. */
     return (mpki_lanes_rules){
-        .bound = bound,
         .stress = 0.01 * pow(eps, -1.0 / 3) * bound,
         .rounding = margin * unit,
         .noise = wider * unit,

@@ -113,7 +113,10 @@ def together(programs, b):
             factor = mp.ldl_batch(programs.K, values, keep=False)
         else:
             factor.refactorize(values, mask=active)
-        return factor.solve(right, mask=active)
+        x = factor.solve(right, mask=active)
+        if 2 * factor.info["by_single"] > int(active.sum()):
+            factor.learn()  # late steps' values want other pivots: a template of these
+        return x
 
     return optimise(programs, b, step)
 

@@ -52,12 +52,12 @@ typedef struct mpki_many_call {
     const int64_t *slot, *place;       /* count: of the arrays; of the object */
     bool factor, solve, bare, certify; /* certify: x := A^-1 (-A b) of one column, alone */
     int32_t nrhs;
-    int64_t slots;                     /* systems of the arrays */
-    const mpk_batch_array *ax, *b, *x; /* in host memory, or in the device's */
-    double bound, small, noise;        /* rules of pivots: lanes.h */
-    double accuracy, large_growth;     /* of solutions */
-    int32_t refine;                    /* steps at most */
-    mpki_system_found *found;          /* [out] count; not for certify */
+    int64_t slots;                         /* systems of the arrays */
+    const mpk_batch_array *ax, *b, *x;     /* in host memory, or in the device's */
+    double stress, rounding, small, noise; /* rules of pivots: lanes.h */
+    double accuracy, large_growth;         /* of solutions */
+    int32_t refine;                        /* steps at most */
+    mpki_system_found *found;              /* [out] count; not for certify */
 } mpki_many_call;
 
 /** What of a system an engine can be asked for: n reals, 2 n entries, nnz entries. */

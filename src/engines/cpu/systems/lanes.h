@@ -38,7 +38,6 @@ typedef struct mpki_lanes_plan {
 
 /** When a lane's pivots will do; of a matrix scaled to 1. */
 typedef struct mpki_lanes_rules {
-    double bound;    /* of entries of L, where stress is not measured (on a device) */
     double stress;   /* of |L|, and of |L| |D| |L|^T, which times the unit roundoff is the error */
     double rounding; /* a pivot is more than this times the stress that there is, */
     double noise;    /* more than this times the growth, else it may be rounding, */

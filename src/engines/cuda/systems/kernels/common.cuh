@@ -43,7 +43,7 @@ template <class T> struct at_work {
     R *w;
     double *exchange; /* of the gang: 2 x blocks x N_MOST */
     mutable int turn; /* which half of it is next */
-    /* shared: L and L D of a panel, rows rows apart; D^-1 of it; a front; sums */
+    /* shared: L and L D of a panel, rows rows apart; D^-1 of it, four places a column; a front; sums */
     int pivot_at, chunk_at, panel_l_at,
         panel_ld_at; /* bytes: the compiler is to know where it is */
     T *front;
@@ -116,7 +116,7 @@ template <class T> __device__ inline void meet(const at_work<T> &g) {
 
 /** Bytes of shared memory of a team, beside a front, for panels of so many pivots together. */
 template <class T> __host__ __device__ inline int64_t team_bytes(int rows, int depth) {
-    return (int64_t)sizeof(T) * (2 * depth * (rows + 8) + 2 * PANEL + CHUNK);
+    return (int64_t)sizeof(T) * (2 * depth * (rows + 8) + 4 * PANEL + CHUNK);
 }
 /** The same of a warp that is alone, with its fronts. */
 template <class T> __host__ __device__ inline int64_t alone_bytes() {
@@ -133,7 +133,7 @@ __device__ inline void lay_out(at_work<T> &g, char *at, int bytes, int rows, int
     MPKI_SMEM;
     const int size = (int)sizeof(T);
     g.pivot_at = (int)(at - smem);
-    g.chunk_at = g.pivot_at + 2 * PANEL * size;
+    g.chunk_at = g.pivot_at + 4 * PANEL * size;
     g.panel_l_at = g.chunk_at + CHUNK * size;
     g.panel_ld_at = g.panel_l_at + depth * g.rows * size;
     g.front = (T *)(smem + g.panel_ld_at) + depth * g.rows;

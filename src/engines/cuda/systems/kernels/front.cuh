@@ -11,7 +11,8 @@ namespace systems {
 
 /** What is summed up over all fronts. Pivots are counted by one warp's lanes, alike. */
 template <class R> struct tally {
-    R most, least, largest; /* |entry| of D; |eigenvalue| of its blocks; |L|, of each thread */
+    R most, least; /* |entry| of D; |eigenvalue| of its blocks */
+    R stress; /* |L|, and |L| |D| |L|^T of each pivot times what a 2x2 one loses; of each thread */
     int positive, negative, pairs;
     int counts; /* 1: this warp counts them, else 0 */
     bool passed;
@@ -26,15 +27,12 @@ template <class T> struct front_at {
     const signed char *pair;
 };
 
-/** A 1x1 pivot; returns its inverse. By each thread for itself; no barrier. */
-template <class T, class R> __device__ inline T pivot1(bool hermitian, T &a, tally<R> &t) {
-    if (hermitian) a = make<T>((double)re(a));
+/** A 1x1 pivot is looked at. By each thread for itself; no barrier. */
+template <class T, class R> __device__ inline void look_at_pivot(T a, tally<R> &t) {
     const R size = modulus(a), most = most_part(a);
     t.passed = t.passed && (double)size > t.small && is_finite(size);
     t.most = most > t.most ? most : t.most;
     t.least = size < t.least ? size : t.least;
-    if (t.counts) t.positive += re(a) > 0, t.negative += re(a) < 0;
-    return inverse(a);
 }
 
 /** The determinant of [a, cj(b); b, c], p1 - p2, times `by`, and the inverse. By each thread for
@@ -50,18 +48,20 @@ __device__ inline T inverse2(bool hermitian, T a, T b, T c, T &i11, T &i21, T &i
     return det;
 }
 
-/** A 2x2 pivot [a, cj(b); b, c] and its inverse [i11, cj(i21); i21, i22]: its determinant must not
- *  be cancellation, as for the engine of single ones. By each thread for itself; no barrier. */
+/** A 2x2 pivot [a, cj(b); b, c] and its inverse [i11, cj(i21); i21, i22]. What its determinant loses
+ *  to cancellation counts as stress. By each thread for itself; no barrier. */
 template <class T, class R>
-__device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T &i22,
+__device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T &i22, R &lost,
                               tally<R> &t) {
     if (hermitian) a = make<T>((double)re(a)), c = make<T>((double)re(c));
     T p1, p2;
     R most, by;
     const T det = inverse2(hermitian, a, b, c, i11, i21, i22, p1, p2, most, by);
     const R size = modulus(det);
+    lost = (modulus(p1) + modulus(p2)) / size;
     t.passed = t.passed && (double)most > t.small && (double)size > t.small * (double)(most * by) &&
-               size >= modulus(p1) / 2 && size >= modulus(p2) / 2 && is_finite(size);
+               is_finite(size);
+    t.stress = lost * most > t.stress ? lost * most : t.stress;
     const R ma = most_part(a), mb = most_part(b), mc = most_part(c);
     t.most = ma > t.most ? ma : t.most;
     t.most = mb > t.most ? mb : t.most;
@@ -78,6 +78,26 @@ __device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T
     t.positive += one + (mean > 0 ? 2 * both : 0);
     t.negative += one + (mean < 0 ? 2 * both : 0);
     ++t.pairs;
+}
+
+/** l0 and l1, a row of L under a 2x2 pivot [a, cj(b); b, c], count as stress. By each thread for
+ *  itself; no barrier. */
+template <class T, class R>
+__device__ inline void add_stress(T l0, T l1, R a, R b, R c, R lost, tally<R> &t) {
+    const R s0 = most_part(l0), s1 = most_part(l1); /* rounded alike wherever it is */
+    const R both = fma_rn(c, mul_rn(s1, s1), mul_rn(2 * b, mul_rn(s0, s1)));
+    const R all = mul_rn(lost, fma_rn(a, mul_rn(s0, s0), both));
+    t.stress = s0 > t.stress ? s0 : t.stress;
+    t.stress = s1 > t.stress ? s1 : t.stress;
+    t.stress = all > t.stress ? all : t.stress;
+    t.passed = t.passed && is_finite(l0) && is_finite(l1);
+}
+/** The same of l0, x0 = l0 d, under a 1x1 one. */
+template <class T, class R> __device__ inline void add_stress(T l0, T x0, tally<R> &t) {
+    const R s0 = most_part(l0), all = s0 * most_part(x0);
+    t.stress = s0 > t.stress ? s0 : t.stress;
+    t.stress = all > t.stress ? all : t.stress;
+    t.passed = t.passed && is_finite(l0);
 }
 
 /** L := entries of A, scaled, where fronts take them. By all threads of the gang; barriers, one at the
@@ -110,7 +130,9 @@ template <class T>
 __device__ inline void assemble(const at_work<T> &g, const mpki_cuda_systems_front &f,
                                 const front_at<T> &at, int t, int nt) {
     const int own = column(f.r, f.w) + f.w, all = f.r * (f.r + 1) / 2;
-    const int32_t *code = g.plan->code + f.code;
+    const int32_t *const code = g.plan->code + f.code;
+    const T *const left = g.contribution, *const l = at.l; /* in registers */
+    T *const to = at.own, *const to_rest = at.rest;
     const int AHEAD = scalar_of<T>::complex ? 2 : 4; /* that are on their way at a time */
     for (int e0 = t; e0 < all; e0 += AHEAD * nt) {
         int from[AHEAD];
@@ -119,19 +141,19 @@ __device__ inline void assemble(const at_work<T> &g, const mpki_cuda_systems_fro
         for (int k = 0; k < AHEAD; ++k) {
             const int e = e0 + k * nt;
             from[k] = e < all ? code[e] : 0;
-            x[k] = e < own ? at.l[e] : make<T>(0);
+            x[k] = e < own ? l[e] : make<T>(0);
         }
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k)
-            y[k] = from[k] & MPKI_FROM_CHILD ? g.contribution[from[k] >> 1] : make<T>(0);
+            y[k] = from[k] & MPKI_FROM_CHILD ? left[from[k] >> 1] : make<T>(0);
 #pragma unroll
         for (int k = 0; k < AHEAD; ++k) {
             const int e = e0 + k * nt;
             if (from[k] & MPKI_FROM_CHILD)
                 x[k] = x[k] + y[k];
             else if (from[k] > 0)
-                x[k] = sum_of_more(*g.plan, x[k], g.contribution, from[k]);
-            if (e < all) *(e < own ? at.own + e : at.rest + e) = x[k];
+                x[k] = sum_of_more(*g.plan, x[k], left, from[k]);
+            if (e < all) (e < own ? to : to_rest)[e] = x[k];
         }
     }
 }
@@ -162,6 +184,7 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
     const int a = lane < nb ? lane : lane + warp * (32 - nb);
     const bool in = p0 + a < f.r, mine = in && (lane >= nb || warp == 0);
     T x[PANEL];
+    T own_d = make<T>(1), own_inverse = own_d; /* of the lane whose pivot it is */
 #pragma unroll
     for (int b = 0; b < PANEL; ++b)
         x[b] = in && b < nb && b <= a ? f.own[column(f.r, p0 + b) + p0 + a] : make<T>(0);
@@ -175,22 +198,10 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
         T *l = f.l + column(f.r, p0 + c) + p0, *to_l = g.panel_l() + at, *to_ld = g.panel_ld() + at;
         if (kind == 2) continue;
         T d = shfl(x[c], c);
-        if (kind == 0) {
-            const T i11 = pivot1(g.hermitian, d, t);
-            const T l0 = x[c] * i11, ld0 = cj(g.hermitian, x[c]);
-            const R most = most_part(l0);
-            if (mine && a > c) {
-                to_l[a] = l0, to_ld[a] = ld0;
-                if (keeps) l[a] = l0;
-                t.largest = most > t.largest ? most : t.largest;
-                t.passed = t.passed && is_finite(l0);
-            }
-            if (mine && a == c) {
-                to_l[a] = make<T>(1);
-                if (keeps) l[a] = make<T>(1);
-                g.pivot()[2 * c] = i11;
-                if (tells) g.d[2 * k] = d, g.d[2 * k + 1] = make<T>(0);
-            }
+        if (kind == 0) { /* no more than what the next one waits for */
+            if (g.hermitian) d = make<T>((double)re(d));
+            const T i11 = inverse(d), l0 = x[c] * i11, ld0 = cj(g.hermitian, x[c]);
+            if (a == c) own_d = d, own_inverse = i11;
 #pragma unroll
             for (int j = c + 1; j < PANEL; ++j) {
                 const T u = shfl(ld0, j);
@@ -200,25 +211,26 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
             T i11, i21, i22, e = shfl(x[c + 1 < PANEL ? c + 1 : c], c + 1);
             const T b = shfl(x[c], c + 1);
             T *l_next = f.l + column(f.r, p0 + c + 1) + p0;
-            pivot2(g.hermitian, d, b, e, i11, i21, i22, t);
+            R lost;
+            pivot2(g.hermitian, d, b, e, i11, i21, i22, lost, t);
             const T x0 = x[c], x1 = x[c + 1 < PANEL ? c + 1 : c];
             T l0 = x0 * i11, l1 = x0 * cj(g.hermitian, i21);
             pfma(l0, x1, i21);
             pfma(l1, x1, i22);
             const T ld0 = cj(g.hermitian, x0), ld1 = cj(g.hermitian, x1);
             if (mine && a > c + 1) {
-                const R m0 = most_part(l0), m1 = most_part(l1);
                 to_l[a] = l0, to_l[rows + a] = l1;
                 to_ld[a] = ld0, to_ld[rows + a] = ld1;
                 if (keeps) l[a] = l0, l_next[a] = l1;
-                t.largest = m0 > t.largest ? m0 : t.largest;
-                t.largest = m1 > t.largest ? m1 : t.largest;
-                t.passed = t.passed && is_finite(l0) && is_finite(l1);
+                add_stress(l0, l1, most_part(d), most_part(b), most_part(e), lost, t);
             }
             if (mine && a == c) {
                 to_l[a] = make<T>(1), to_l[a + 1] = make<T>(0), to_l[rows + a + 1] = make<T>(1);
                 if (keeps) l[a] = make<T>(1), l[a + 1] = make<T>(0), l_next[a + 1] = make<T>(1);
-                g.pivot()[2 * c] = i11, g.pivot()[2 * c + 1] = i21, g.pivot()[2 * c + 2] = i22;
+                T *pivot = g.pivot() + 4 * c;
+                pivot[0] = i11, pivot[1] = i21, pivot[2] = i22;
+                pivot[3] = make<T>((double)lost), pivot[4] = make<T>((double)most_part(d));
+                pivot[5] = make<T>((double)most_part(b)), pivot[6] = make<T>((double)most_part(e));
                 if (tells) {
                     g.d[2 * k] = d, g.d[2 * k + 1] = b, g.d[2 * k + 2] = e;
                     g.d[2 * k + 3] = make<T>(0);
@@ -234,6 +246,27 @@ __device__ void eliminate_panel(const at_work<T> &g, const front_at<T> &f, const
             }
         }
     }
+#pragma unroll
+    for (int c = 0; c < PANEL; ++c) {
+        if (c >= nb || (p.kinds >> 2 * c & 3) != 0) continue;
+        const T i11 = shfl(own_inverse, c), l0 = a > c ? x[c] * i11 : make<T>(1);
+        const int at = (p0 - p.base + c) * rows + p0 - p.base + a;
+        if (!mine || a < c) continue;
+        g.panel_l()[at] = l0;
+        if (keeps) f.l[column(f.r, p0 + c) + p0 + a] = l0;
+        if (a == c) continue;
+        g.panel_ld()[at] = cj(g.hermitian, x[c]);
+        add_stress(l0, x[c], t);
+    }
+    const bool one = lane < nb && (p.kinds >> 2 * (lane < nb ? lane : 0) & 3) == 0;
+    if (one) look_at_pivot(own_d, t);
+    if (warp > 0) return;
+    if (one) g.pivot()[4 * lane] = own_inverse;
+    if (!tells) return;
+    const int k = f.first + p0 + lane;
+    if (one) g.d[2 * k] = own_d, g.d[2 * k + 1] = make<T>(0);
+    t.positive += __popc(__ballot_sync(0xffffffffu, one && re(own_d) > 0));
+    t.negative += __popc(__ballot_sync(0xffffffffu, one && re(own_d) < 0));
 }
 
 /** Rows of L from number `first` on, a thread each, behind eliminate_panel(). By all threads of a
@@ -256,10 +289,8 @@ __device__ MPKI_APART void rows_below(const at_work<T> &g, const front_at<T> &f,
             T *to_l = g.panel_l() + at + i - p.base, *to_ld = g.panel_ld() + at + i - p.base;
             T *l = f.l + column(f.r, p0 + c) + i;
             if (kind == 0) {
-                const T l0 = x[c] * g.pivot()[2 * c];
-                const R most = most_part(l0);
-                t.largest = most > t.largest ? most : t.largest;
-                t.passed = t.passed && is_finite(l0);
+                const T l0 = x[c] * g.pivot()[4 * c];
+                add_stress(l0, x[c], t);
                 *to_l = l0, *to_ld = cj(g.hermitian, x[c]);
                 if (keeps) *l = l0;
 #pragma unroll
@@ -267,15 +298,12 @@ __device__ MPKI_APART void rows_below(const at_work<T> &g, const front_at<T> &f,
                     if (j < nb) nfma(x[j], l0, ld[j]);
             } else if (c + 1 < PANEL) {
                 const T x0 = x[c], x1 = x[c + 1 < PANEL ? c + 1 : c];
-                const T i11 = g.pivot()[2 * c], i21 = g.pivot()[2 * c + 1],
-                        i22 = g.pivot()[2 * c + 2];
+                const T *pivot = g.pivot() + 4 * c;
+                const T i11 = pivot[0], i21 = pivot[1], i22 = pivot[2];
                 T l0 = x0 * i11, l1 = x0 * cj(g.hermitian, i21);
                 pfma(l0, x1, i21);
                 pfma(l1, x1, i22);
-                const R m0 = most_part(l0), m1 = most_part(l1);
-                t.largest = m0 > t.largest ? m0 : t.largest;
-                t.largest = m1 > t.largest ? m1 : t.largest;
-                t.passed = t.passed && is_finite(l0) && is_finite(l1);
+                add_stress(l0, l1, re(pivot[4]), re(pivot[5]), re(pivot[6]), re(pivot[3]), t);
                 to_l[0] = l0, to_l[rows] = l1;
                 to_ld[0] = cj(g.hermitian, x0), to_ld[rows] = cj(g.hermitian, x1);
                 if (keeps) l[0] = l0, f.l[column(f.r, p0 + c + 1) + i] = l1;
@@ -304,16 +332,18 @@ __device__ inline void place_of(int e, int &i, int &j) {
 template <class T>
 __device__ void update_one(const at_work<T> &g, const front_at<T> &f, int p0, int nb, bool last,
                            int t, int nt) {
-    const int p1 = p0 + nb, size = f.r - p1, rows = g.rows, entries = size * (size + 1) / 2;
+    const int p1 = p0 + nb, r = f.r, w = f.w, size = r - p1, rows = g.rows;
+    const int entries = size * (size + 1) / 2;
+    T *const own = f.own, *const rest = f.rest, *const after = f.c;
     for (int e = t; e < entries; e += nt) {
         int i, j;
         place_of(e, i, j);
         i += p1, j += p1;
-        const int at = column(f.r, j) + i;
-        T x = (j < f.w ? f.own : f.rest)[at];
+        const int at = column(r, j) + i;
+        T x = (j < w ? own : rest)[at];
         const T *l = g.panel_l() + i - p0, *ld = g.panel_ld() + j - p0;
         for (int c = 0; c < nb; ++c, l += rows, ld += rows) nfma(x, l[0], ld[0]);
-        (last ? f.c : j < f.w ? f.own : f.rest)[at] = x;
+        (last ? after : j < w ? own : rest)[at] = x;
     }
 }
 
@@ -323,15 +353,16 @@ __device__ void update_one(const at_work<T> &g, const front_at<T> &f, int p0, in
 template <class T>
 __device__ MPKI_APART void update_two(const at_work<T> &g, const front_at<T> &f, int p0, int nb,
                                       bool last, int t, int nt) {
-    const int p1 = p0 + nb, size = f.r - p1, across = (size + 1) / 2, rows = g.rows;
+    const int p1 = p0 + nb, r = f.r, w = f.w, size = r - p1, across = (size + 1) / 2, rows = g.rows;
+    T *const own = f.own, *const rest = f.rest, *const after = f.c;
     const int tiles = across * (across + 1) / 2;
     for (int e = t; e < tiles; e += nt) {
         int ti, tj;
         place_of(e, ti, tj);
         const int i0 = p1 + 2 * ti, j0 = p1 + 2 * tj, i1 = i0 + 1, j1 = j0 + 1;
-        const bool above = ti > tj, below = i1 < f.r; /* (i0, j1), and row i1 are there */
-        const T *from0 = (j0 < f.w ? f.own : f.rest) + column(f.r, j0);
-        const T *from1 = (j1 < f.w ? f.own : f.rest) + column(f.r, j1);
+        const bool above = ti > tj, below = i1 < r; /* (i0, j1), and row i1 are there */
+        const T *from0 = (j0 < w ? own : rest) + column(r, j0);
+        const T *from1 = (j1 < w ? own : rest) + column(r, j1);
         T x00 = from0[i0], x10 = below ? from0[i1] : make<T>(0);
         T x01 = above ? from1[i0] : make<T>(0), x11 = below ? from1[i1] : make<T>(0);
         const T *l = g.panel_l() + i0 - p0, *ld = g.panel_ld() + j0 - p0;
@@ -342,8 +373,8 @@ __device__ MPKI_APART void update_two(const at_work<T> &g, const front_at<T> &f,
             nfma(x01, u0, v1);
             nfma(x11, u1, v1);
         }
-        T *to0 = (last ? f.c : j0 < f.w ? f.own : f.rest) + column(f.r, j0);
-        T *to1 = (last ? f.c : j1 < f.w ? f.own : f.rest) + column(f.r, j1);
+        T *to0 = (last ? after : j0 < w ? own : rest) + column(r, j0);
+        T *to1 = (last ? after : j1 < w ? own : rest) + column(r, j1);
         to0[i0] = x00;
         if (below) to0[i1] = x10;
         if (above) to1[i0] = x01;
@@ -357,23 +388,24 @@ template <class T>
 __device__ MPKI_APART void update_by_warps(const at_work<T> &g, const front_at<T> &f, int p0,
                                            int nb, int end, bool last, int t, int nt) {
     const int C = scalar_of<T>::complex ? 4 : 8, ROWS = 64;
-    const int lane = t % 32, warp = t / 32, warps = nt / 32, rows = g.rows;
+    const int lane = t % 32, warp = t / 32, warps = nt / 32, rows = g.rows, r = f.r, w = f.w;
+    T *const own = f.own, *const rest = f.rest, *const after = f.c; /* in registers */
     int number = 0;
     for (int j0 = p0 + nb; j0 < end; j0 += C)
-        for (int first = j0; first < f.r; first += ROWS) {
+        for (int first = j0; first < r; first += ROWS) {
             if (number++ % warps != warp) continue;
             const int i0 = first + lane, i1 = i0 + 32;
             T x[2][C];
 #pragma unroll
             for (int b = 0; b < C; ++b) {
                 const int j = j0 + b;
-                const T *from = (j < f.w ? f.own : f.rest) + column(f.r, j);
-                x[0][b] = j < end && i0 < f.r && i0 >= j ? from[i0] : make<T>(0);
-                x[1][b] = j < end && i1 < f.r && i1 >= j ? from[i1] : make<T>(0);
+                const T *from = (j < w ? own : rest) + column(r, j);
+                x[0][b] = j < end && i0 < r && i0 >= j ? from[i0] : make<T>(0);
+                x[1][b] = j < end && i1 < r && i1 >= j ? from[i1] : make<T>(0);
             }
             const T *l = g.panel_l() - p0, *ld = g.panel_ld() - p0;
             for (int c = 0; c < nb; ++c, l += rows, ld += rows) {
-                const T u0 = l[i0 < f.r ? i0 : f.r - 1], u1 = l[i1 < f.r ? i1 : f.r - 1];
+                const T u0 = l[i0 < r ? i0 : r - 1], u1 = l[i1 < r ? i1 : r - 1];
 #pragma unroll
                 for (int b = 0; b < C; ++b) {
                     const T v = ld[j0 + b]; /* rows has room behind r */
@@ -384,9 +416,9 @@ __device__ MPKI_APART void update_by_warps(const at_work<T> &g, const front_at<T
 #pragma unroll
             for (int b = 0; b < C; ++b) {
                 const int j = j0 + b;
-                T *to = (last ? f.c : j < f.w ? f.own : f.rest) + column(f.r, j);
-                if (j < end && i0 < f.r && i0 >= j) to[i0] = x[0][b];
-                if (j < end && i1 < f.r && i1 >= j) to[i1] = x[1][b];
+                T *to = (last ? after : j < w ? own : rest) + column(r, j);
+                if (j < end && i0 < r && i0 >= j) to[i0] = x[0][b];
+                if (j < end && i1 < r && i1 >= j) to[i1] = x[1][b];
             }
         }
 }
@@ -555,11 +587,11 @@ template <class T, class R> __device__ MPKI_APART void factor(at_work<T> &g, tal
     const bool counts = g.t % 32 == 0;
     int sums[4] = {counts ? t.positive : 0, counts ? t.negative : 0, counts ? t.pairs : 0,
                    !(t.passed && is_finite(t.most))};
-    R most[3] = {t.most, -t.least, t.largest};
+    R most[3] = {t.most, -t.least, t.stress};
     over_all(g, sums, sum_of());
     over_all(g, most, largest_of());
     t.positive = sums[0], t.negative = sums[1], t.pairs = sums[2], t.passed = sums[3] == 0;
-    t.most = most[0], t.least = -most[1], t.largest = most[2];
+    t.most = most[0], t.least = -most[1], t.stress = most[2];
 }
 
 /** The determinant of the pivot at position k, 1 where it is that of the one before. By each thread

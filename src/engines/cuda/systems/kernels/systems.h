@@ -125,10 +125,10 @@ typedef struct mpki_cuda_systems_job {
     int32_t nrhs;
     const mpki_cuda_systems_item *item;
     mpki_cuda_systems_array ax, b, x;
-    double bound, small, noise;    /* rules of pivots */
-    double accuracy, large_growth; /* of solutions */
-    int32_t refine;                /* steps at most */
-    void *work;                    /* gangs x gang_bytes */
+    double stress, rounding, small, noise; /* rules of pivots */
+    double accuracy, large_growth;         /* of solutions */
+    int32_t refine;                        /* steps at most */
+    void *work;                            /* gangs x gang_bytes */
     int64_t gang_bytes;
     mpki_cuda_systems_found *found; /* count */
     int32_t gangs, blocks, threads; /* blocks of a gang, threads of a block */

@@ -24,8 +24,9 @@ static __device__ bool factorize(at_work<T> &g, const mpki_cuda_systems_job &job
         factor(g, t);
         log_determinant(g, logdet);
         const double growth = t.most > 1 ? (double)t.most : 1;
-        good = good && t.passed && (double)t.largest <= job.bound &&
-               (double)t.least > job.noise * growth;
+        good = good && t.passed && (double)t.stress <= job.stress &&
+               (double)t.least > job.noise * growth &&
+               (double)t.least > job.rounding * (double)t.stress;
     }
     if (g.t == 0) {
         found->flags = flags | (good ? MPKI_FOUND_GOOD : 0);

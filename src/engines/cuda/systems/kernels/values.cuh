@@ -84,6 +84,9 @@ template <class T> __device__ MPKI_APART int take_values(const at_work<T> &g, st
 template <class T> __device__ bool maxima(const at_work<T> &g) {
     typedef typename scalar_of<T>::real R;
     const mpki_cuda_systems_plan &p = *g.plan;
+    const int32_t *const all_from = p.from, *const all_col = p.col; /* in registers */
+    const T *const ax = g.ax;
+    const R *const scale = g.scale;
     const int ROWS = 4, apart = g.nt / 4; /* rows whose entries are on their way at a time */
     bool even = true;
     for (int base = g.t / 32 * 8; base < p.n; base += ROWS * apart) {
@@ -94,7 +97,7 @@ template <class T> __device__ bool maxima(const at_work<T> &g) {
         for (int u = 0; u < ROWS; ++u) {
             row[u] = row_of(p, g.t, base + u * apart);
             const int own = (row[u].end - row[u].begin + 3) / 4;
-            si[u] = row[u].i < p.n ? g.scale[row[u].i] : 0, most[u] = 0;
+            si[u] = row[u].i < p.n ? scale[row[u].i] : 0, most[u] = 0;
             rounds = own > rounds ? own : rounds;
         }
         for (int q = 0; q < rounds; ++q) {
@@ -102,14 +105,13 @@ template <class T> __device__ bool maxima(const at_work<T> &g) {
 #pragma unroll
             for (int u = 0; u < ROWS; ++u) {
                 const int k = row[u].begin + 4 * q;
-                from[u] = k < row[u].end ? p.from[k] : 0;
-                col[u] = k < row[u].end ? p.col[k] : -1;
+                from[u] = k < row[u].end ? all_from[k] : 0;
+                col[u] = k < row[u].end ? all_col[k] : -1;
             }
 #pragma unroll
             for (int u = 0; u < ROWS; ++u) {
                 if (col[u] < 0) continue;
-                const R a =
-                    modulus(g.ax[from[u] < 0 ? ~from[u] : from[u]]) * (si[u] * g.scale[col[u]]);
+                const R a = modulus(ax[from[u] < 0 ? ~from[u] : from[u]]) * (si[u] * scale[col[u]]);
                 most[u] = a > most[u] ? a : most[u];
             }
         }
