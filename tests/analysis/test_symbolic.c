@@ -275,6 +275,35 @@ static void test_shorten_for_warps(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* A grid whose every second supernode leaves a column to its parent: mergers take all columns along,
+ * and the tree is one of the same matrix; with no column late it stays. */
+static void test_gather(void **unused) {
+    (void)unused;
+    pattern p = pattern_grid(12, 11);
+    int32_t *perm = random_perm(p.n);
+    mpk_context *c = NULL;
+    assert_int_equal(mpk_context_create(NULL, &c), MPK_OK);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
+    mpk_analysis *an = bare_analysis(c, a, perm), *out = NULL;
+    assert_int_equal(mpki_symbolic_relaxed(c, an, NULL, NULL, &mpki_relax_none), MPK_OK);
+    int32_t *late = calloc((size_t)an->nsuper, sizeof *late);
+    assert_int_equal(mpki_gather_late(c, an, late, &out), MPK_OK);
+    assert_null(out);
+    for (int32_t s = 0; s < an->nsuper; s += 2) late[s] = an->parent[s] >= 0;
+    assert_int_equal(mpki_gather_late(c, an, late, &out), MPK_OK);
+    assert_non_null(out);
+    assert_true(out->nsuper < an->nsuper);
+    assert_int_equal(mpki_analysis_check(c, out), MPK_OK);
+    char *seen = calloc((size_t)p.n, 1);
+    for (int32_t k = 0; k < p.n; k++) seen[out->perm[k]]++;
+    for (int32_t k = 0; k < p.n; k++) assert_int_equal(seen[k], 1);
+    mpk_analysis_destroy(&out);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+    mpk_context_destroy(&c);
+    free(seen), free(late), free(perm), free(p.entry);
+}
+
 static void test_failing_memory(void **state) {
     (void)state;
     pattern p = pattern_grid(9, 8);
@@ -310,6 +339,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
         cmocka_unit_test(test_shorten),
         cmocka_unit_test(test_shorten_for_warps),
+        cmocka_unit_test(test_gather),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

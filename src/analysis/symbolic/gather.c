@@ -30,7 +30,8 @@ typedef struct gathering {
 } gathering;
 
 static double node_s(int32_t width, int32_t rows, int32_t came, int32_t kids, int32_t leave) {
-    const double trouble = came > 0 || leave > 0 ? TROUBLE_S + TROUBLE_COLUMN_S * (width + came) : 0;
+    const double trouble =
+        came > 0 || leave > 0 ? TROUBLE_S + TROUBLE_COLUMN_S * (width + came) : 0;
     return trouble + mpki_device_front_s(width + came, rows, kids, trouble == 0);
 }
 

@@ -79,8 +79,7 @@ static bool shortens(const shortening *z, int32_t c, int32_t s, double others, b
     *zeros = nodes->zeros[c] + nodes->zeros[s] + extra;
     if (extra > (counts ? MOST_ZEROS : FEW_ZEROS) || w > (counts ? MOST_COLUMNS : FEW_COLUMNS))
         return false;
-    const double merged =
-        mpki_device_front_s(w, m, z->kids[s] - 1 + z->kids[c], true);
+    const double merged = mpki_device_front_s(w, m, z->kids[s] - 1 + z->kids[c], true);
     const double now = fmax(others, z->path[c]) + node_s(z, s);
     const double then = fmax(others, z->below[c]) + merged;
     if (counts) return then < now;

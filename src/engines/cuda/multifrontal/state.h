@@ -76,10 +76,10 @@ struct mpki_direct {
     _Atomic(struct mpki_cuda_row_lists *)
         rows; /* A by rows, for whoever asks: multifrontal/solve/rows.c */
     struct mpki_cuda_taking
-        *taking; /* for values from the device: multifrontal/factor/values.c; or NULL */
+        *taking;   /* for values from the device: multifrontal/factor/values.c; or NULL */
     char *between; /* n scales and the values that were taken, while the device has no memory for
                       another tree; NULL: there are none */
-    bool taken;  /* the values in force, or those of the next numbers, came that way */
+    bool taken;    /* the values in force, or those of the next numbers, came that way */
     /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
     int32_t *id, *at; /* at: units + 1 */
