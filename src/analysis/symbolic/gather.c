@@ -17,7 +17,7 @@ static const double TROUBLE_S = 10e-6, TROUBLE_COLUMN_S = 1e-6;
 /* Columns of a merged front, at most, and rows: it is to stay in one block's shared memory. */
 static const double MOST_COLUMNS = 128, MOST_ROWS = 200;
 /* The longest path gets shorter by so much, or the tree stays as it is. */
-static const double PAYS = 0.9;
+static const double PAYS = 0.97;
 
 /* A tree at work; by supernode of the analysis. */
 typedef struct gathering {

@@ -109,7 +109,7 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longe
  *  by_warp: it is one warp's where it has few rows. */
 double mpki_device_front_s(double w, double m, double kids, bool by_warp);
 /** an's tree for a device, after a factorization: supernodes that left columns to their parents go
- *  into these where that shortens the longest path by a tenth.
+ *  into these where that makes the longest path shorter by 3 %.
  *  late [in]  nsuper: how many columns each left
  *  out  [out] an analysis of the same order, but for columns inside merged fronts, with scaling and
  *             core of an's; NULL: an's tree stays
