@@ -136,7 +136,7 @@ static bool for_device(const mpki_chooser *c) {
 /* A path of a tree of small fronts takes less than this, seconds, and then its leaves are dissected,
  * too, of graphs of so many vertices, for which that takes next to nothing. */
 static const double SMALL_PATH_S = 1e-3;
-static const int32_t FEW_VERTICES = 8192;
+static const int32_t FEW_VERTICES = 32768;
 
 /* t's order becomes nested dissection's down to `leaf` vertices where a device is expected to
  * factorize that sooner, with and without the columns that are expected to come late. */
