@@ -323,7 +323,7 @@ static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     if (r->out[item]) return;
     mpk_status status = t->vertex_perm ? MPK_OK : build(c, (mpki_pairs)item, t);
     const mpki_graph *graph = mpki_trial_graph(c, t);
-    if (!mpk_failed(status) && r->dissects[item] && mpki_can_dissect(graph))
+    if (!mpk_failed(status) && r->dissects[item] && mpki_can_dissect(graph, r->c->device))
         mpki_pool_push(pool, (double)INT32_MAX + 1, dissect_item, r, item);
     if (!mpk_failed(status)) status = by_amd(c, pool, worker, t);
     if (!mpk_failed(status) && c->device && !r->out[item])

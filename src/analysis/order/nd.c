@@ -223,15 +223,15 @@ mpk_status mpki_nd_end(mpki_nd **nd) {
     return status;
 }
 
-mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int threads,
-                         int32_t *perm) {
+mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                         int threads, int32_t *perm) {
     mpki_pool *pool = NULL;
     mpki_nd *nd = NULL;
     if (threads > 1 && graph->n > PARALLEL) {
         pool = mpki_context_pool(ctx, threads, mpki_nd_tasks(graph->n));
         if (!pool) return mpki_failed(ctx);
     }
-    mpk_status status = mpki_nd_begin(ctx, graph, seed, MPKI_ND_LEAF, pool, perm, &nd);
+    mpk_status status = mpki_nd_begin(ctx, graph, seed, leaf, pool, perm, &nd);
     if (mpk_failed(status)) return status;
     if (pool) mpki_pool_run(pool);
     return mpki_nd_end(&nd);

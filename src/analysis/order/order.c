@@ -60,7 +60,7 @@ static mpk_status order_by(mpk_context *ctx, const mpki_graph *graph, mpk_orderi
                            int64_t seed, int threads, int32_t *perm) {
     switch (method) {
     case MPK_ORDERING_ND:
-        return mpki_order_nd(ctx, graph, seed, threads, perm);
+        return mpki_order_nd(ctx, graph, seed, MPKI_ND_LEAF, threads, perm);
     case MPK_ORDERING_AMD:
         return mpki_order_amd(ctx, graph, perm);
     case MPK_ORDERING_METIS:
@@ -180,6 +180,17 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
     return status;
 }
 
+mpk_status mpki_dissect(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                        int threads, int32_t *perm) {
+    prepared p;
+    mpk_status status = prepare(ctx, graph, MPK_ORDERING_ND, &p);
+    if (mpk_failed(status)) return status;
+    if (p.bare->n > 0) status = mpki_order_nd(ctx, p.bare, seed, leaf, threads, p.perm);
+    if (!mpk_failed(status)) status = finish(ctx, &p, perm);
+    prepared_free(ctx, &p);
+    return status;
+}
+
 struct mpki_dissection {
     prepared p;
     mpki_nd *nd;
@@ -236,7 +247,7 @@ static double nd_time(const mpki_graph *graph, int cores) {
 static const double ND_SHARE = 0.7;
 
 bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *cost) {
-    return mpki_can_dissect(graph) && nd_time(graph, cores) <= ND_SHARE * cost->time_s;
+    return mpki_can_dissect(graph, false) && nd_time(graph, cores) <= ND_SHARE * cost->time_s;
 }
 
 /* Levels of a search in breadth from a vertex; *last [inout] the first vertex, then the last one
@@ -317,7 +328,7 @@ static const double ND_FACTORIZATIONS = 300;
 static const double ND_GAIN = 0.9;
 
 bool mpki_worth_dissecting(const mpki_graph *graph, int cores, double amd_s) {
-    return mpki_can_dissect(graph) && nd_time(graph, cores) <= ND_FACTORIZATIONS * amd_s;
+    return mpki_can_dissect(graph, true) && nd_time(graph, cores) <= ND_FACTORIZATIONS * amd_s;
 }
 
 bool mpki_dissection_wins(const double nd_s[2], const double amd_s[2]) {
