@@ -283,6 +283,27 @@ static void test_unsorted_columns(void **state) {
     mpki_graph_free(ctx, &graph);
 }
 
+/* A chain: minimum degree takes a leaf from its ends on, one column after the other, so that a device is
+ * sooner done the smaller the leaves are; the order is the same for any number of threads. */
+static void test_leaves(void **state) {
+    (void)state;
+    pattern p = pattern_grid(1200, 1);
+    mpki_graph graph = graph_of(&p, NULL, NULL);
+    int32_t *perm = malloc(p.n * sizeof *perm), *other = malloc(p.n * sizeof *other);
+    double large[2], small[2];
+    assert_int_equal(mpki_nd_leaf(&graph, false), MPKI_ND_LEAF);
+    assert_int_equal(mpki_nd_leaf(&graph, true), MPKI_ND_LEAF_DEVICE);
+    assert_int_equal(mpki_dissect(ctx, &graph, 1, MPKI_ND_LEAF, 1, perm), MPK_OK);
+    assert_int_equal(mpki_order_makespan(ctx, &graph, perm, NULL, large), MPK_OK);
+    assert_int_equal(mpki_dissect(ctx, &graph, 1, MPKI_ND_LEAF_DEVICE, 1, perm), MPK_OK);
+    assert_int_equal(mpki_order_makespan(ctx, &graph, perm, NULL, small), MPK_OK);
+    assert_true(small[0] < 0.7 * large[0]);
+    assert_int_equal(mpki_dissect(ctx, &graph, 1, MPKI_ND_LEAF_DEVICE, 4, other), MPK_OK);
+    assert_memory_equal(perm, other, p.n * sizeof *perm);
+    mpki_graph_free(ctx, &graph);
+    free(perm), free(other), free(p.entry);
+}
+
 static void test_unknown_method(void **state) {
     (void)state;
     pattern p = pattern_grid(3, 3);
@@ -449,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_graph, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unsorted_columns, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_leaves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_permutations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quality, setup, teardown),
         cmocka_unit_test_setup_teardown(test_colours, setup, teardown),
