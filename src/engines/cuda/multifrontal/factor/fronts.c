@@ -90,8 +90,10 @@ static int32_t supernode_of(const mpki_tree_view *tree, int32_t k) {
 bool mpki_cuda_direct_late(mpki_direct *f, int32_t *where) {
     bool some = false;
     if (!f->valid || f->plan.larges > 0) return false;
-    for (int32_t k = 0; k < f->changed && !some; k++)
-        some = f->state[f->change[k]].w > f->state[f->change[k]].nelim;
+    for (int32_t k = 0; k < f->changed && !some; k++) { /* not to another piece of a supernode */
+        const mpki_cuda_front_state *x = &f->state[f->change[k]];
+        some = f->plan.kind[f->change[k]] == MPKI_CUDA_SUPERNODE && x->w > x->nelim;
+    }
     if (!some || mpk_failed(mpki_cuda_direct_fetch(f)) || f->at[f->plan.units] != f->tree.n)
         return false;
     for (int32_t u = 0; u < f->plan.units; u++) {
