@@ -310,8 +310,9 @@ static void dissect_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     if (!r->c->device &&
         !mpki_may_improve(r->c->ctx, mpki_trial_graph(r->c, t), r->c->options->model_threads))
         return;
-    r->nd_status[item] = mpki_dissection_begin(r->c->ctx, mpki_trial_graph(r->c, t),
-                                               r->c->options->seed, MPKI_ND_LEAF, pool, &t->begun);
+    const mpki_graph *graph = mpki_trial_graph(r->c, t);
+    r->nd_status[item] = mpki_dissection_begin(r->c->ctx, graph, r->c->options->seed,
+                                               mpki_nd_leaf(graph, r->c->device), pool, &t->begun);
     r->nd[item] = t->begun;
     if (r->out[item]) mpki_dissection_give_up(t->begun);
 }
