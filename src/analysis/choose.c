@@ -133,60 +133,42 @@ static bool for_device(const mpki_chooser *c) {
     return false;
 }
 
-/* A path of a tree of small fronts takes less than this, seconds, and then its leaves are dissected,
- * too, of graphs of so many vertices, for which that takes next to nothing. */
-static const double SMALL_PATH_S = 1e-3;
-static const int32_t FEW_VERTICES = 8192;
-
-/* t's order becomes nested dissection's down to `leaf` vertices where a device is expected to
+/* t has AMD's order of its graph: replaced by nested dissection's where a device is expected to
  * factorize that sooner, with and without the columns that are expected to come late. */
-static mpk_status dissect_for_device(mpki_chooser *c, mpki_trial *t, int32_t leaf) {
+static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     const mpki_graph *graph = mpki_trial_graph(c, t);
+    const int32_t leaf = mpki_nd_leaf(graph, true);
     mpk_context *ctx = c->ctx;
+    mpk_status status = MPK_OK;
     mpki_etree tree = {0};
     double nd_s[2];
+    c->choice->ordering = MPK_ORDERING_AMD;
+    if (!mpki_can_dissect(graph, true)) return MPK_OK;
+    if (t->device_s[0] == 0) /* trials one after the other */
+        status = mpki_etree_makespan(ctx, graph, &t->tree, t->late, t->device_s);
+    if (mpk_failed(status) ||
+        !mpki_worth_dissecting(graph, c->options->model_threads, t->device_s[0]))
+        return status;
+    if (mpki_progress(ctx, "analyse", 0.3))
+        return mpki_error(ctx, MPK_ERR_CANCELLED, "order", -1, "stopped on request");
     int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
     int32_t *late = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    mpk_status status = mpki_failed(ctx);
-    if (!mpk_failed(status) && !t->begun && leaf == MPKI_ND_LEAF)
-        status = mpki_order(ctx, graph, MPK_ORDERING_ND, c->options->seed, c->options->threads,
-                            other, NULL);
-    else if (!mpk_failed(status) && !t->begun)
-        status = mpki_dissection_begin(ctx, graph, c->options->seed, leaf, NULL, &t->begun);
-    if (!mpk_failed(status)) status = mpki_dissection_end(ctx, &t->begun, other);
+    if (!other || !late)
+        status = mpki_failed(ctx);
+    else if (t->begun)
+        status = mpki_dissection_end(ctx, &t->begun, other);
+    else
+        status = mpki_dissect(ctx, graph, c->options->seed, leaf, c->options->threads, other);
     if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, &tree, nd_s);
     if (!mpk_failed(status) && mpki_dissection_wins(nd_s, t->device_s)) {
         const mpki_etree swap = t->tree;
         t->tree = tree;
         tree = swap;
-        t->device_s[0] = nd_s[0], t->device_s[1] = nd_s[1];
         c->choice->ordering = MPK_ORDERING_ND;
     }
     mpki_etree_free(ctx, &tree);
     mpki_release(ctx, other);
     mpki_release(ctx, late);
-    return status;
-}
-
-/* t has AMD's order of its graph. */
-static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
-    const mpki_graph *graph = mpki_trial_graph(c, t);
-    mpk_context *ctx = c->ctx;
-    mpk_status status = MPK_OK;
-    c->choice->ordering = MPK_ORDERING_AMD;
-    if (t->device_s[0] == 0) /* trials one after the other */
-        status = mpki_etree_makespan(ctx, graph, &t->tree, t->late, t->device_s);
-    if (!mpk_failed(status) &&
-        mpki_worth_dissecting(graph, c->options->model_threads, t->device_s[0])) {
-        if (mpki_progress(ctx, "analyse", 0.3))
-            return mpki_error(ctx, MPK_ERR_CANCELLED, "order", -1, "stopped on request");
-        status = dissect_for_device(c, t, MPKI_ND_LEAF);
-    }
-    if (!mpk_failed(status) && t->device_s[0] < SMALL_PATH_S &&
-        graph->n > 3 * MPKI_ND_LEAF_DEVICE && graph->n <= FEW_VERTICES) {
-        status = mpki_dissection_end(ctx, &t->begun, NULL);
-        if (!mpk_failed(status)) status = dissect_for_device(c, t, MPKI_ND_LEAF_DEVICE);
-    }
     return status;
 }
 
@@ -222,8 +204,8 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
     else if (!mpk_failed(status) && method != MPK_ORDERING_AMD) {
         mpki_etree_free(c->ctx, &t.tree); /* AMD's, by which the pairs were chosen */
         status = method == MPK_ORDERING_ND
-                     ? mpki_order_dissect(c->ctx, graph, c->options->seed, c->problem->leaf,
-                                          c->options->threads, t.vertex_perm)
+                     ? mpki_dissect(c->ctx, graph, c->options->seed, c->problem->leaf,
+                                    c->options->threads, t.vertex_perm)
                      : mpki_order(c->ctx, graph, method, c->options->seed, c->options->threads,
                                   t.vertex_perm, NULL);
     }

@@ -312,9 +312,9 @@ static void dissect_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     if (!r->c->device &&
         !mpki_may_improve(r->c->ctx, mpki_trial_graph(r->c, t), r->c->options->model_threads))
         return;
-    r->nd_status[item] =
-        mpki_dissection_begin(r->c->ctx, mpki_trial_graph(r->c, t), r->c->options->seed,
-                              MPKI_ND_LEAF, pool, &t->begun);
+    const mpki_graph *graph = mpki_trial_graph(r->c, t);
+    r->nd_status[item] = mpki_dissection_begin(r->c->ctx, graph, r->c->options->seed,
+                                               mpki_nd_leaf(graph, r->c->device), pool, &t->begun);
     r->nd[item] = t->begun;
     if (r->out[item]) mpki_dissection_give_up(t->begun);
 }
@@ -326,7 +326,7 @@ static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     if (r->out[item]) return;
     mpk_status status = t->vertex_perm ? MPK_OK : build(c, (mpki_pairs)item, t);
     const mpki_graph *graph = mpki_trial_graph(c, t);
-    if (!mpk_failed(status) && r->dissects[item] && mpki_can_dissect(graph))
+    if (!mpk_failed(status) && r->dissects[item] && mpki_can_dissect(graph, r->c->device))
         mpki_pool_push(pool, (double)INT32_MAX + 1, dissect_item, r, item);
     if (!mpk_failed(status)) status = by_amd(c, pool, worker, t);
     if (!mpk_failed(status) && c->device && !r->out[item])

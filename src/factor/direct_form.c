@@ -99,9 +99,9 @@ static uint64_t analysed_hash(const mpk_factor *fac) {
 }
 
 /* Where fronts of the last numbers delayed columns, and are so small that this is what takes the
- * time, the next ones have a tree in which these fronts are one with their parents; and once more
- * where twice as many come late. A tree that the caller has chosen stays. After a failure the factor
- * is as it was. */
+ * time, the next ones have a tree in which these are columns of the fronts that took them; and once
+ * more where more than twice as many come late. A tree that the caller has chosen stays. After a
+ * failure the factor is as it was. */
 static mpk_status gather(mpk_factor *fac) {
     static const int64_t TIMES = 2;
     mpk_context *ctx = fac->ctx;
@@ -111,14 +111,17 @@ static mpk_status gather(mpk_factor *fac) {
         an->info.ordered_for != MPK_ON_CUDA || an->options.ordering == MPK_ORDERING_GIVEN)
         return MPK_OK;
     mpk_analysis *own = NULL;
-    int32_t *late = MPKI_NEW(ctx, STAGE, an->nsuper, int32_t);
-    mpk_status status = mpki_failed(ctx);
-    if (late && engine->late(fac->direct, late)) status = mpki_gather_late(ctx, an, late, &own);
-    mpki_release(ctx, late);
-    if (mpk_failed(status)) return status;
     const int64_t weighed = fac->info.rejected;
-    if (!own) fac->weighed = weighed;
-    if (!own) return MPK_OK;
+    int32_t *where = MPKI_NEW(ctx, STAGE, an->n, int32_t);
+    const bool late = where && engine->late(fac->direct, where);
+    mpk_status status = mpki_failed(ctx);
+    if (!mpk_failed(status) && late) status = mpki_gather_late(ctx, an, where, &own);
+    mpki_release(ctx, where);
+    if (mpk_failed(status)) return status;
+    if (!own) {
+        fac->weighed = weighed;
+        return MPK_OK;
+    }
     const uint64_t hash = analysed_hash(fac);
     const mpki_tree_view tree = mpki_tree_view_of(own);
     status = engine->retree(fac->direct, &tree);

@@ -228,7 +228,7 @@ static void test_awkward_graphs(void **state) {
     for (int k = 0; k < 5; k++) {
         mpki_graph graph = graph_of(&cases[k], NULL, NULL);
         int32_t *perm = malloc(n * sizeof *perm);
-        assert_int_equal(mpki_order_nd(ctx, &graph, 3, 0, 1, perm), MPK_OK);
+        assert_int_equal(mpki_order_nd(ctx, &graph, 3, MPKI_ND_LEAF, 1, perm), MPK_OK);
         assert_true(is_permutation(n, perm));
         mpki_graph_free(ctx, &graph);
         free(perm), free(cases[k].entry);
@@ -251,13 +251,13 @@ static void test_threads(void **state) {
     assert_int_equal(mpki_graph_build(ctx, n, ap, ai, NULL, NULL, &graph), MPK_OK);
     int32_t *one = malloc(n * sizeof *one), *many = malloc(n * sizeof *many);
     double nnz_l, flops;
-    assert_int_equal(mpki_order_nd(ctx, &graph, 9, 0, 1, one), MPK_OK);
+    assert_int_equal(mpki_order_nd(ctx, &graph, 9, MPKI_ND_LEAF, 1, one), MPK_OK);
     assert_true(is_permutation(n, one));
     for (int threads = 2; threads <= 4; threads++) {
-        assert_int_equal(mpki_order_nd(ctx, &graph, 9, 0, threads, many), MPK_OK);
+        assert_int_equal(mpki_order_nd(ctx, &graph, 9, MPKI_ND_LEAF, threads, many), MPK_OK);
         assert_memory_equal(one, many, n * sizeof *one);
     }
-    assert_int_equal(mpki_order_nd(ctx, &graph, 10, 0, 2, many), MPK_OK);
+    assert_int_equal(mpki_order_nd(ctx, &graph, 10, MPKI_ND_LEAF, 2, many), MPK_OK);
     assert_memory_not_equal(one, many, n * sizeof *one); /* the seed matters */
     /* 31 n log2 n / 4 is what nested dissection costs on such grids (George & Liu 1981,
      * theorem 8.1.4) */
@@ -281,6 +281,27 @@ static void test_unsorted_columns(void **state) {
                          adj[2 * v] + adj[2 * v + 1]);
     }
     mpki_graph_free(ctx, &graph);
+}
+
+/* A chain: minimum degree takes a leaf from its ends on, one column after the other, so that a device is
+ * sooner done the smaller the leaves are; the order is the same for any number of threads. */
+static void test_leaves(void **state) {
+    (void)state;
+    pattern p = pattern_grid(1200, 1);
+    mpki_graph graph = graph_of(&p, NULL, NULL);
+    int32_t *perm = malloc(p.n * sizeof *perm), *other = malloc(p.n * sizeof *other);
+    double large[2], small[2];
+    assert_int_equal(mpki_nd_leaf(&graph, false), MPKI_ND_LEAF);
+    assert_int_equal(mpki_nd_leaf(&graph, true), MPKI_ND_LEAF_DEVICE);
+    assert_int_equal(mpki_dissect(ctx, &graph, 1, MPKI_ND_LEAF, 1, perm), MPK_OK);
+    assert_int_equal(mpki_order_makespan(ctx, &graph, perm, NULL, large), MPK_OK);
+    assert_int_equal(mpki_dissect(ctx, &graph, 1, MPKI_ND_LEAF_DEVICE, 1, perm), MPK_OK);
+    assert_int_equal(mpki_order_makespan(ctx, &graph, perm, NULL, small), MPK_OK);
+    assert_true(small[0] < 0.7 * large[0]);
+    assert_int_equal(mpki_dissect(ctx, &graph, 1, MPKI_ND_LEAF_DEVICE, 4, other), MPK_OK);
+    assert_memory_equal(perm, other, p.n * sizeof *perm);
+    mpki_graph_free(ctx, &graph);
+    free(perm), free(other), free(p.entry);
 }
 
 static void test_unknown_method(void **state) {
@@ -314,7 +335,7 @@ static void test_cancelled_dissection(void **state) {
     int32_t *perm = malloc(p.n * sizeof *perm);
     int calls = 0;
     mpk_context_set_progress(ctx, stop_at_once, &calls);
-    assert_int_equal(mpki_order_nd(ctx, &graph, 1, 0, 1, perm), MPK_ERR_CANCELLED);
+    assert_int_equal(mpki_order_nd(ctx, &graph, 1, MPKI_ND_LEAF, 1, perm), MPK_ERR_CANCELLED);
     assert_int_equal(calls, 1);
     mpki_graph_free(ctx, &graph);
     free(perm), free(p.entry);
@@ -332,7 +353,7 @@ static void test_failing_dissection(void **state) {
         mpk_context *c = NULL;
         assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
         f.countdown = k;
-        mpk_status status = mpki_order_nd(c, &graph, 1, 0, 1, perm);
+        mpk_status status = mpki_order_nd(c, &graph, 1, MPKI_ND_LEAF, 1, perm);
         assert_true(status == MPK_OK || status == MPK_ERR_MEMORY);
         succeeded = status == MPK_OK;
         assert_true(k > 30 || !succeeded);
@@ -449,6 +470,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_graph, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unsorted_columns, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_leaves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_permutations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quality, setup, teardown),
         cmocka_unit_test_setup_teardown(test_colours, setup, teardown),

@@ -345,6 +345,40 @@ static void test_rerooted(void **state) {
     assert_true(bands > 20);
 }
 
+/* A grid whose every second supernode leaves its last column to its parent, all of them where there is one:
+ * the tree is of the same matrix, no column is lost, and those that were late come after the others
+ * of their fronts. */
+static void test_gather(void **unused) {
+    (void)unused;
+    pattern p = pattern_grid(12, 11);
+    int32_t *perm = random_perm(p.n), *where = malloc(p.n * sizeof *where);
+    mpk_context *c = NULL;
+    assert_int_equal(mpk_context_create(NULL, &c), MPK_OK);
+    mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
+    mpk_analysis *an = bare_analysis(c, a, perm), *out = NULL;
+    assert_int_equal(mpki_symbolic_relaxed(c, an, NULL, NULL, &mpki_relax_none), MPK_OK);
+    for (int32_t s = 0; s < an->nsuper; s++)
+        for (int32_t k = an->sptr[s]; k < an->sptr[s + 1]; k++) where[k] = s;
+    for (int32_t s = 0; s < an->nsuper; s += 2)
+        if (an->parent[s] >= 0) where[an->sptr[s + 1] - 1] = an->parent[s];
+    assert_int_equal(mpki_gather_late(c, an, where, &out), MPK_OK);
+    assert_non_null(out);
+    assert_int_equal(mpki_analysis_check(c, out), MPK_OK);
+    char *seen = calloc((size_t)p.n, 1);
+    for (int32_t k = 0; k < p.n; k++) seen[out->perm[k]]++;
+    for (int32_t k = 0; k < p.n; k++) assert_int_equal(seen[k], 1);
+    for (int32_t s = 0; s < an->nsuper; s++) { /* after the columns that stayed */
+        const int32_t last = an->sptr[s + 1] - 1;
+        for (int32_t k = an->sptr[s]; where[last] != s && k < last; k++)
+            assert_true(out->iperm[an->perm[k]] < out->iperm[an->perm[last]]);
+    }
+    mpk_analysis_destroy(&out);
+    mpk_analysis_destroy(&an);
+    problem_free(&a);
+    mpk_context_destroy(&c);
+    free(seen), free(where), free(perm), free(p.entry);
+}
+
 static void test_failing_memory(void **state) {
     (void)state;
     pattern p = pattern_grid(9, 8);
@@ -381,6 +415,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
         cmocka_unit_test(test_shorten),
         cmocka_unit_test(test_shorten_for_warps),
+        cmocka_unit_test(test_gather),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,8 +180,8 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
     return status;
 }
 
-mpk_status mpki_order_dissect(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
-                              int threads, int32_t *perm) {
+mpk_status mpki_dissect(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                        int threads, int32_t *perm) {
     return order_graph(ctx, graph, MPK_ORDERING_ND, seed, leaf, threads, perm);
 }
 
@@ -241,7 +241,7 @@ static double nd_time(const mpki_graph *graph, int cores) {
 static const double ND_SHARE = 0.7;
 
 bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *cost) {
-    return mpki_can_dissect(graph) && nd_time(graph, cores) <= ND_SHARE * cost->time_s;
+    return mpki_can_dissect(graph, false) && nd_time(graph, cores) <= ND_SHARE * cost->time_s;
 }
 
 /* Levels of a search in breadth from a vertex; *last [inout] the first vertex, then the last one
@@ -325,7 +325,7 @@ static const double ND_FACTORIZATIONS = 300;
 static const double ND_GAIN = 0.9;
 
 bool mpki_worth_dissecting(const mpki_graph *graph, int cores, double amd_s) {
-    return mpki_can_dissect(graph) && nd_time(graph, cores) <= ND_FACTORIZATIONS * amd_s;
+    return mpki_can_dissect(graph, true) && nd_time(graph, cores) <= ND_FACTORIZATIONS * amd_s;
 }
 
 bool mpki_dissection_wins(const double nd_s[2], const double amd_s[2]) {

@@ -20,16 +20,17 @@ mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t s
 /** Nested dissection: SCOTCH 7 (Pellegrini & Roman 1996). */
 mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
                              int32_t *perm);
+/** Graphs up to this size, a leaf, are ordered by minimum degree: as a rule; and of graphs of few vertices for
+ *  a device, where small fronts go side by side, so that the chain that minimum degree makes of a
+ *  leaf is what takes the time. */
+enum { MPKI_ND_LEAF = 150, MPKI_ND_LEAF_DEVICE = 12, MPKI_ND_FEW = 16384 };
+static inline int32_t mpki_nd_leaf(const mpki_graph *graph, bool device) {
+    return device && graph->n <= MPKI_ND_FEW ? MPKI_ND_LEAF_DEVICE : MPKI_ND_LEAF;
+}
 /** Nested dissection, ours: multilevel vertex separators, halves in parallel; the same permutation
- * whatever the threads. Graphs of up to `leaf` vertices are ordered by minimum degree; 0:
- * MPKI_ND_LEAF. A device does small fronts side by side, so that a chain of them is what takes the
- * time: MPKI_ND_LEAF_DEVICE. */
-enum { MPKI_ND_LEAF = 150, MPKI_ND_LEAF_DEVICE = 12 };
+ * whatever the threads. */
 mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
                          int threads, int32_t *perm);
-/** The same of a whole graph, as mpki_order() does it. */
-mpk_status mpki_order_dissect(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
-                              int threads, int32_t *perm);
 /** The same as tasks of a pool, beside others of it: begun before the pool runs or by one of its
  *  tasks, ended when the run is over; pool NULL: done at once. The pool must have room for
  *  mpki_nd_tasks(n)
@@ -72,7 +73,7 @@ bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *c
 /** Nested dissection of a whole graph beside other tasks of a pool: dense vertices set aside and
  *  twins merged as mpki_order() does, so that the order is the same. begin: from a task, or before
  *  the run; end: after the run, with perm [out] n, or NULL where nobody wants the order; give_up:
- *  from any thread between them. leaf: MPKI_ND_LEAF, ...; pool NULL: done at once. The graph's arrays must stay until the end.
+ *  from any thread between them. leaf: mpki_nd_leaf(). The graph's arrays must stay until the end.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
                                  int32_t leaf, mpki_pool *pool, mpki_dissection **begun);
@@ -80,9 +81,14 @@ void mpki_dissection_give_up(mpki_dissection *begun);
 mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm);
 
 /** Neither too small to gain by nested dissection, nor too large for its numbers. */
-static inline bool mpki_can_dissect(const mpki_graph *graph) {
-    return graph->n >= 200 && graph->xadj[graph->n] <= INT32_MAX;
+static inline bool mpki_can_dissect(const mpki_graph *graph, bool device) {
+    const int32_t least =
+        mpki_nd_leaf(graph, device) == MPKI_ND_LEAF ? 200 : 3 * MPKI_ND_LEAF_DEVICE;
+    return graph->n >= least && graph->xadj[graph->n] <= INT32_MAX;
 }
+/** mpki_order() by nested dissection with leaves of that size; 0: MPKI_ND_LEAF. */
+mpk_status mpki_dissect(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
+                        int threads, int32_t *perm);
 /** Is nested dissection asked for a device? amd_s: seconds that a factorization in AMD's order is
  *  expected to take. It is wherever its own time is less than some hundred factorizations. */
 bool mpki_worth_dissecting(const mpki_graph *graph, int cores, double amd_s);

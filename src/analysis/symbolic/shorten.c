@@ -34,9 +34,9 @@ typedef struct shortening {
     double counts;  /* from here on a path counts */
 } shortening;
 
-double mpki_device_front_s(double w, double m, double kids, bool by_warp) {
+static double front_s(double w, double m, double kids) {
     const double n = w + m;
-    if (by_warp && n <= MPKI_DEVICE_WARP_ROWS)
+    if (n <= MPKI_DEVICE_WARP_ROWS)
         return MPKI_DEVICE_WARP_S + MPKI_DEVICE_WARP_COLUMN_S * w + CHILD_S * kids;
     if (n <= WHOLE_ROWS)
         return FRONT_S + COLUMN_S * w + n * n * (FLOP_S * w + ENTRY_S) + CHILD_S * kids;
@@ -45,7 +45,7 @@ double mpki_device_front_s(double w, double m, double kids, bool by_warp) {
 }
 
 static double node_s(const shortening *z, int32_t s) {
-    return mpki_device_front_s(z->nodes->width[s], z->nodes->rows[s], z->kids[s], true);
+    return front_s(z->nodes->width[s], z->nodes->rows[s], z->kids[s]);
 }
 
 /* Its children are known. */
@@ -79,8 +79,7 @@ static bool shortens(const shortening *z, int32_t c, int32_t s, double others, b
     *zeros = nodes->zeros[c] + nodes->zeros[s] + extra;
     if (extra > (counts ? MOST_ZEROS : FEW_ZEROS) || w > (counts ? MOST_COLUMNS : FEW_COLUMNS))
         return false;
-    const double merged =
-        mpki_device_front_s(w, m, z->kids[s] - 1 + z->kids[c], true);
+    const double merged = front_s(w, m, z->kids[s] - 1 + z->kids[c]);
     const double now = fmax(others, z->path[c]) + node_s(z, s);
     const double then = fmax(others, z->below[c]) + merged;
     if (counts) return then < now;

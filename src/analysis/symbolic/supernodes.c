@@ -134,6 +134,47 @@ done:
     return status;
 }
 
+mpk_status mpki_nodes_moved(mpk_context *ctx, const mpk_analysis *an, const int32_t *where,
+                            mpki_nodes *nodes) {
+    const int32_t count = an->nsuper;
+    mpk_status status = MPK_OK;
+    *nodes = (mpki_nodes){0};
+    int32_t *came = MPKI_ZNEW(ctx, STAGE, (int64_t)count + 1, int32_t);
+    if (!came || !nodes_alloc(ctx, an->n, count, nodes)) {
+        status = mpki_failed(ctx);
+        goto done;
+    }
+    for (int32_t k = 0; k < an->n; k++) {
+        const int32_t s = where[k];
+        nodes->next[k] = -1;
+        if (nodes->width[s]++)
+            nodes->next[nodes->tail[s]] = k;
+        else
+            nodes->head[s] = k;
+        nodes->tail[s] = k;
+    }
+    for (int32_t s = 0; s < count; s++) { /* children first */
+        const int32_t up = an->parent[s];
+        const int32_t leave = an->sptr[s + 1] - an->sptr[s] + came[s] - nodes->width[s];
+        nodes->rows[s] = (int32_t)(an->rptr[s + 1] - an->rptr[s]) + leave;
+        if (up >= 0) came[up] += leave;
+        nodes->alive[s] = nodes->width[s] > 0;
+        nodes->child[s] = nodes->sibling[s] = -1;
+    }
+    for (int32_t s = count - 1; s >= 0; s--) { /* parents first */
+        const int32_t up = an->parent[s];
+        const int32_t p = up < 0 || nodes->alive[up] ? up : nodes->parent[up];
+        nodes->parent[s] = p;
+        if (p < 0 || !nodes->alive[s]) continue;
+        nodes->sibling[s] = nodes->child[p];
+        nodes->child[p] = s;
+    }
+done:
+    mpki_release(ctx, came);
+    if (mpk_failed(status)) mpki_nodes_free(ctx, nodes);
+    return status;
+}
+
 /* ---- amalgamation ---------------------------------------------------------------------------- */
 
 static double trapezoid(double w, double m) {

@@ -111,21 +111,20 @@ typedef struct mpki_nodes {
  * belongs with its parent column; NULL: none does. */
 mpk_status mpki_nodes_build(mpk_context *ctx, int32_t n, const int32_t *parent, int32_t *count,
                             const char *join, mpki_nodes *nodes);
+/** Those of an analysis whose columns have moved up: where [in] n, as for mpki_gather_late(). */
+mpk_status mpki_nodes_moved(mpk_context *ctx, const mpk_analysis *an, const int32_t *where,
+                            mpki_nodes *nodes);
 /** Relaxed amalgamation (Duff & Reid 1983; Ashcraft & Grimes 1989). */
 mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_nodes *nodes);
 /** Amalgamation by the longest path, for a device, after that by rules. longest_s [out] its
  *  seconds. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longest_s);
-/** Seconds of a front of w columns, m rows below them and so many children on the longest path;
- *  by_warp: it is one warp's where it has few rows. */
-double mpki_device_front_s(double w, double m, double kids, bool by_warp);
-/** an's tree for a device, after a factorization: supernodes that left columns to their parents go
- *  into these where that shortens the longest path by a tenth.
- *  late [in]  nsuper: how many columns each left
- *  out  [out] an analysis of the same order, but for columns inside merged fronts, with scaling and
- *             core of an's; NULL: an's tree stays
+/** an's tree for a device, after a factorization: columns that were delayed are columns of the
+ *  supernode that eliminated them, and paths are shortened.
+ *  where [in]  n: that supernode, by position: one above its own, or its own
+ *  out   [out] an analysis with that order, and scaling and core of an's
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
-mpk_status mpki_gather_late(mpk_context *ctx, const mpk_analysis *an, const int32_t *late,
+mpk_status mpki_gather_late(mpk_context *ctx, const mpk_analysis *an, const int32_t *where,
                             mpk_analysis **out);
 /** Does each front fit into a block's shared memory as a whole? */
 bool mpki_nodes_uncut(const mpki_nodes *nodes);

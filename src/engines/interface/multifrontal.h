@@ -191,10 +191,11 @@ typedef struct mpki_direct_engine {
     /** Bytes beside them that solves have left for later ones; NULL: they leave none. By any
      *  thread. */
     int64_t (*beside)(const mpki_direct *f);
-    /** How many columns each supernode has left to its parent. NULL: fronts are not so small that it
-     *  is of any interest. Returns whether there are numbers, and some were left.
-     *  late [out] nsuper */
-    bool (*late)(const mpki_direct *f, int32_t *late);
+    /** Where columns have found their pivots. NULL: fronts are not so small that it is of any
+     *  interest. Returns whether there are numbers, and some columns were delayed, unless there is no
+     *  memory for D, which is recorded.
+     *  where [out] n: by position, the supernode that has eliminated it */
+    bool (*late)(mpki_direct *f, int32_t *where);
     /** f's tree becomes this one, of the same matrix, which must outlive f: there are no numbers then, but
      *  values that were taken are. NULL where `late` is. Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE: f is
      *  as it was. */

@@ -76,10 +76,10 @@ struct mpki_direct {
     _Atomic(struct mpki_cuda_row_lists *)
         rows; /* A by rows, for whoever asks: multifrontal/solve/rows.c */
     struct mpki_cuda_taking
-        *taking; /* for values from the device: multifrontal/factor/values.c; or NULL */
+        *taking;   /* for values from the device: multifrontal/factor/values.c; or NULL */
     char *between; /* n scales and the values that were taken, while the device has no memory for
                       another tree; NULL: there are none */
-    bool taken;  /* the values in force, or those of the next numbers, came that way */
+    bool taken;    /* the values in force, or those of the next numbers, came that way */
     /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
     int32_t *id, *at; /* at: units + 1 */
@@ -171,7 +171,7 @@ mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_
                                    const mpki_refine_wish *wish, int32_t nrhs, const void *b,
                                    int64_t ldb, void *x, int64_t ldx, mpki_refined *told);
 /** The slot `late` of mpki_direct_engine. */
-bool mpki_cuda_direct_late(const mpki_direct *f, int32_t *late);
+bool mpki_cuda_direct_late(mpki_direct *f, int32_t *where);
 mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *out);
 void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y);
 int mpki_cuda_direct_zeros(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot *list);

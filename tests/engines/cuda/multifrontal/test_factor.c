@@ -288,14 +288,94 @@ static void test_certificates(void **unused) {
     assert_true(examined > 12);
 }
 
+/* D of a factor, to be freed. */
+static void *pivots_of(mpk_context *ctx, const mpk_factor *fac, size_t *bytes) {
+    *bytes = mpk_get_size(fac, MPK_GET_D);
+    void *d = malloc(*bytes);
+    assert_non_null(d);
+    assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, d, *bytes), MPK_OK);
+    return d;
+}
+
+/* Refactorizes; the same bits as before. */
+static void same_again(mpk_context *ctx, mpk_factor *fac, const mpk_options *o) {
+    size_t bytes, size;
+    void *before = pivots_of(ctx, fac, &bytes);
+    assert_false(mpk_failed(mpk_refactorize(ctx, NULL, o, fac)));
+    void *after = pivots_of(ctx, fac, &size);
+    assert_int_equal(bytes, size);
+    assert_memory_equal(before, after, bytes);
+    free(before), free(after);
+}
+
+/* What failed at fronts of few rows is remembered: some were searched, some are a block's. */
+static void check_ways(const mpki_direct *f) {
+    int count[3] = {0};
+    uint8_t *way = malloc((size_t)f->plan.fronts);
+    const mpki_cuda_direct_table *table = f->device->table->direct;
+    assert_non_null(way);
+    assert_int_equal(table->copy(f->device->cuda, way, f->on.way, f->plan.fronts, 0), MPK_OK);
+    assert_int_equal(table->wait(f->device->cuda), MPK_OK);
+    for (int32_t k = 0; k < f->plan.fronts; k++) {
+        assert_true(way[k] <= MPKI_CUDA_BY_BLOCK);
+        count[way[k]]++;
+    }
+    assert_true(count[MPKI_CUDA_SEARCHING] > 0 && count[MPKI_CUDA_BY_BLOCK] > 0);
+    free(way);
+}
+
+/* Columns that come late are others' in the second factorization, and then no column does; in a tree
+ * that the caller has chosen they stay, and their fronts are not tried by a warp. */
+static void test_late(void **unused) {
+    (void)unused;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    for (int given = 0; given < 2; given++) {
+        mpk_context *ctx = new_context(true);
+        mpk_problem *problem = of_file(ctx, "singular/can_187.mtx.xz");
+        mpk_analysis *an = NULL, *own = NULL;
+        mpk_factor *fac = NULL;
+        mpk_factor_info first, second;
+        mpk_tree tree;
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+        mpk_analysis_tree_get(an, &tree);
+        if (given)
+            assert_int_equal(mpk_analyse_tree(ctx, problem, &o, tree.supernodes, tree.perm,
+                                              tree.first, tree.parent, &own),
+                             MPK_OK);
+        assert_int_equal(mpk_factorize(ctx, given ? own : an, NULL, &o, &fac), MPK_SINGULAR);
+        mpk_factor_info_get(fac, &first);
+        assert_true(first.rejected > 0);
+        assert_int_equal(mpk_refactorize(ctx, NULL, &o, fac), MPK_SINGULAR);
+        mpk_factor_info_get(fac, &second);
+        if (given) {
+            assert_true(second.rejected == first.rejected);
+            assert_int_equal(fac->an->nsuper, tree.supernodes);
+            check_ways(fac->direct);
+        } else {
+            assert_int_equal(second.rejected, 0);
+            assert_ptr_not_equal(fac->an, an);
+        }
+        assert_int_equal(first.inertia.positive, second.inertia.positive);
+        assert_int_equal(first.inertia.negative, second.inertia.negative);
+        same_again(ctx, fac, &o);
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&own);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_option),         cmocka_unit_test(test_generated),
-        cmocka_unit_test(test_many_children),  cmocka_unit_test(test_families),
-        cmocka_unit_test(test_files),          cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_tiles),          cmocka_unit_test(test_fans),
-        cmocka_unit_test(test_certificates),   cmocka_unit_test(test_few_rows),
-        cmocka_unit_test(test_order_of_a_warp)};
+        cmocka_unit_test(test_option),          cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_many_children),   cmocka_unit_test(test_families),
+        cmocka_unit_test(test_files),           cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_tiles),           cmocka_unit_test(test_fans),
+        cmocka_unit_test(test_certificates),    cmocka_unit_test(test_few_rows),
+        cmocka_unit_test(test_order_of_a_warp), cmocka_unit_test(test_late)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

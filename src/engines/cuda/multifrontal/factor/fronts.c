@@ -89,16 +89,18 @@ static int32_t supernode_of(const mpki_tree_view *tree, int32_t k) {
     return low;
 }
 
-bool mpki_cuda_direct_late(const mpki_direct *f, int32_t *late) {
+bool mpki_cuda_direct_late(mpki_direct *f, int32_t *where) {
     bool some = false;
-    if (!f->valid || f->plan.larges > 0 || f->changed < 0) return false;
-    for (int32_t s = 0; s < f->tree.nsuper; s++) late[s] = 0;
-    for (int32_t k = 0; k < f->changed; k++) {
-        const int32_t front = f->change[k];
-        const mpki_cuda_front_state *x = &f->state[front];
-        if (f->plan.kind[front] != MPKI_CUDA_SUPERNODE || x->w == x->nelim) continue;
-        late[supernode_of(&f->tree, f->plan.node[front].first)] = x->w - x->nelim;
-        some = true;
+    if (!f->valid || f->plan.larges > 0) return false;
+    for (int32_t k = 0; k < f->changed && !some; k++) { /* not to another piece of a supernode */
+        const mpki_cuda_front_state *x = &f->state[f->change[k]];
+        some = f->plan.kind[f->change[k]] == MPKI_CUDA_SUPERNODE && x->w > x->nelim;
     }
-    return some;
+    if (!some || mpk_failed(mpki_cuda_direct_fetch(f)) || f->at[f->plan.units] != f->tree.n)
+        return false;
+    for (int32_t u = 0; u < f->plan.units; u++) {
+        const int32_t s = supernode_of(&f->tree, f->plan.node[f->plan.unit[u]].first);
+        for (int32_t k = f->at[u]; k < f->at[u + 1]; k++) where[f->id[k]] = s;
+    }
+    return true;
 }

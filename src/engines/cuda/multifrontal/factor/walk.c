@@ -404,9 +404,8 @@ static mpk_status plan_anew(mpki_direct *f, const mpki_tree_view *tree, bool who
 static mpk_status fetch_values(mpki_direct *f, char **values) {
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     *values = mpki_alloc(f->ctx, STAGE, n * 8 + f->tree.nnz * size, 1);
-    return *values
-               ? mpki_cuda_direct_give(f, *values + n * 8, (double *)(void *)*values)
-               : mpki_failed(f->ctx);
+    return *values ? mpki_cuda_direct_give(f, *values + n * 8, (double *)(void *)*values)
+                   : mpki_failed(f->ctx);
 }
 
 static mpk_status retree(mpki_direct *f, const mpki_tree_view *tree) {

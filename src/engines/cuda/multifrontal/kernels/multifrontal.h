@@ -147,10 +147,10 @@ typedef struct mpki_cuda_tree {
     const double *scale;                        /**< n, by position */
     mpki_cuda_front_state *state;               /**< fronts */
     uint8_t *way; /**< fronts: what numbers before these have taught: MPKI_CUDA_QUICKLY, ... */
-    char *arena;                                /**< panels */
-    void *contribution;                         /**< the arena, too */
-    mpki_cuda_flags *flags;                     /**< one */
-    int32_t listed; /**< changes that report_to_host() lists, at most MPKI_CUDA_CHANGES */
+    char *arena;  /**< panels */
+    void *contribution;     /**< the arena, too */
+    mpki_cuda_flags *flags; /**< one */
+    int32_t listed;         /**< changes that report_to_host() lists, at most MPKI_CUDA_CHANGES */
 } mpki_cuda_tree;
 
 /** A block of columns that is done: its pivots q .. q + pivots - 1 reach columns from qe on. Those

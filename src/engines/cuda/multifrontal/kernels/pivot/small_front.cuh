@@ -275,6 +275,19 @@ MPKI_APART __device__ int task_search(F front, T *d, T *dinv, int32_t *id, int p
                                    &search, &over, m.space);
 }
 
+/** A block: rest_is_zero() on columns p .. w - 1 of a task's front. Barriers: it meets the block, also
+ *  before it returns. */
+template <bool H, class T, class F>
+MPKI_APART __device__ bool task_rest_is_zero(F front, T *d, T *dinv, int p,
+                                             typename scalar_of<T>::real small) {
+    MPKI_SMEM;
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    const bool zero = rest_is_zero<T>(f, d, dinv, f.n, f.w, p, small, m.space);
+    __syncthreads();
+    return zero;
+}
+
 /** A block: eliminates what can be: tiles first, over and over while a pass still eliminates a good
  *  part of the columns, then column by column. w: columns that may be eliminated; own: those that
  *  are not delayed ones; root: what becomes of columns that fail (MPKI_CUDA_INNER, ...): where they
@@ -301,6 +314,10 @@ __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_sm
             rejected += left;
             end -= left;
             p += ne;
+            /* of a front of low rank the other tiles would be zero, too */
+            if (ne == 0 && root != MPKI_CUDA_NOT_LAST &&
+                task_rest_is_zero<H, T>(f, out.d, out.dinv, p, rules.small))
+                p = end = w;
         }
         if (pass == 0 && threadIdx.x == 0) {
             m.word[WORD_REJECTED] = rejected;
