@@ -159,6 +159,21 @@ static void test_memory(void **state) {
         fails(&r, an, MPK_ERR_MEMORY, "1000 are free");
         unsetenv("METAPACK_CUDA_HOST_LIMIT");
         mpk_analysis_destroy(&an);
+        for (int k = 1; k < 5; k++) { /* the device has room again when it is needed */
+            char text[16];
+            run fresh;
+            mpk_factor *fac = NULL;
+            begin(&fresh, "nlpkkt 3");
+            snprintf(text, sizeof text, "%d", k);
+            setenv("METAPACK_CUDA_HOST_FULL", text, 1);
+            an = analyse(&fresh);
+            unsetenv("METAPACK_CUDA_HOST_FULL");
+            if (ahead(&fresh)) assert_true(ahead(&fresh)->planned); /* all of it, or nothing */
+            assert_int_equal(mpk_factorize(fresh.ctx, an, NULL, &fresh.o, &fac), MPK_OK);
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+            end(&fresh);
+        }
     }
     end(&r);
 }
