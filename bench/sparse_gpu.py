@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The direct LDLᵀ on a GPU beside cuDSS in one run, by class of matrix: make bench-gpu.
 
-    bench/sparse_gpu.py [--build build] [--only PATTERN] [--repeat 5] [--report bench/results/sparse-gpu.md] [--plot FILE.svg]
+    bench/sparse_gpu.py [--build build] [--only PATTERN] [--repeat 5] [--within SECONDS] [--report bench/results/sparse-gpu.md] [--plot FILE.svg]
 
 Some matrices at a time go through cuda-direct (ours), then through cuda-peer_cudss, both from BUILD/bench, on the same device. The
 matrices are all files of METAPACK_MATRICES, or ../shared/matrices, or else data/, and generated ones (GENERATED). cuDSS is looked for
@@ -10,8 +10,8 @@ in CUDSS_LIBRARY, in BUILD/peers (tools/fetch-peers puts it there) and where the
 says so. It works with its threading layer, is warm, and tries every setting that cuda-peer_cudss names: pivots, matchings, emulated
 doubles. The quickest right one counts; right is a componentwise backward error of its unrefined solution up to 1e-8. The exit code is 1
 where our own answer is wrong: an error above 1e-14 after refinement of a matrix that is not singular, or an inertia other than cuDSS's
-where both are right and no pivot is zero. `--join FILE...` measures nothing: it reports the rows that earlier runs of parts have printed."""
-import argparse, fnmatch, glob, math, os, re, subprocess, sys
+where both are right and no pivot is zero. `--within SECONDS` takes the smallest matrices first and begins none after that time. `--join FILE...` measures nothing: it reports the rows that earlier runs of parts have printed."""
+import argparse, fnmatch, glob, math, os, re, subprocess, sys, time
 
 import chart, page
 
@@ -23,19 +23,25 @@ GENERATED = ["nlpkkt 10", "nlpkkt 20", "nlpkkt 30", "nlpkkt 40", "nlpkkt 60", "h
              "control-distributed 15", "control-distributed 30", "control-distributed 50", "lin 20", "lin 40", "stokes mac 60",
              "stokes mac 300", "helmholtz 2d 200", "helmholtz 2d 700", "optimal-control 50", "optimal-control 500",
              "optimal-control 5000"]
+# bytes of a compressed file that would take about as long: for the order of --within
+AS_LONG_AS = {"optimal-control 50": 1e4, "nlpkkt 10": 3e4, "optimal-control 500": 5e4, "stokes mac 60": 8e4, "lin 20": 1e5, "helmholtz 2d 200": 1e5,
+              "control-distributed 15": 1e5, "nlpkkt 20": 2e5, "helmholtz 3d 30": 2e5, "optimal-control 5000": 3e5, "nlpkkt 30": 4e5,
+              "control-distributed 30": 5e5, "helmholtz 3d 50": 6e5, "lin 40": 6e5, "stokes mac 300": 6e5, "nlpkkt 40": 8e5, "helmholtz 2d 700": 9e5,
+              "control-distributed 50": 1.5e6, "nlpkkt 60": 1.5e6, "helmholtz 3d 80": 3e6}
 # the matrices of the table before, which work was steered by
 STEERED = ["nlpkkt 20", "nlpkkt 40", "nlpkkt 60", "helmholtz 3d 50", "helmholtz 3d 80", "control-distributed 30", "control-distributed 50",
            "lin 40", "stokes mac 300", "helmholtz 2d 700", "optimal-control 5000", "cont-201", "case10000_goc_it01", "pilot87_it25",
            "boyd1", "bab5_it23", "maros_r7_it10", "uccase9_it37", "stocfor3_it23"]
 WARM = "nlpkkt 4"  # goes first in every process, so that kernels are loaded; not counted
 AT_ONCE = 12
+AT_ONCE_BYTES, AT_ONCE_MOST = 6e5, 30  # with --within
 HEADING = "The direct LDLᵀ beside cuDSS, by class"
 NUMBER = r"([-+0-9.einfa]+)"
 OURS = re.compile(rf"n (\d+) nnz.*analysis {NUMBER} s; omega {NUMBER} {NUMBER}, inertia (\d+) (\d+) (\d+).*, delayed (\d+).*"
-                  rf"first {NUMBER} again.*engine {NUMBER} solve {NUMBER} apply {NUMBER} apply \d+ {NUMBER} refined {NUMBER} there: again {NUMBER} "
+                  rf"first {NUMBER} again {NUMBER} engine {NUMBER} solve {NUMBER} apply {NUMBER} apply \d+ {NUMBER} refined {NUMBER} there: again {NUMBER} "
                   rf"solve {NUMBER} ms, {NUMBER} TFLOP/s, {NUMBER} GB, predicted {NUMBER} GB; omega there {NUMBER} {NUMBER}, (\d+) steps"
                   rf".*, {NUMBER} GB with one, {NUMBER} GB less free")
-OUR_NAMES = "n analysis omega refined positive negative zero delayed first engine solve apply many many_refined again solve_there tflops gb predicted omega_there refined_there steps held_one held".split()
+OUR_NAMES = "n analysis omega refined positive negative zero delayed first second engine solve apply many many_refined again solve_there tflops gb predicted omega_there refined_there steps held_one held".split()
 THEIRS = re.compile(rf"cuDSS \[(.*)\] analysis {NUMBER} factor {NUMBER} refactor {NUMBER} solve {NUMBER} refined {NUMBER} many {NUMBER} "
                     rf"refined {NUMBER} ms, omega {NUMBER} {NUMBER}, inertia (-?\d+) (-?\d+)(.*), {NUMBER} GB with one, {NUMBER} GB")
 THEIR_NAMES = "setting analysis factor refactor solve refined many many_refined omega omega_refined positive negative told gb_one gb".split()
@@ -129,7 +135,28 @@ def wrong_of(ours, theirs, lines):
     return wrong
 
 
+def size_of(what):
+    return AS_LONG_AS.get(what) or (os.path.getsize(what) if os.path.exists(what) else 3e6)
+
+
+def portions(chosen, within):
+    """What goes through a driver at once."""
+    if not within:
+        yield from (chosen[k:k + AT_ONCE] for k in range(0, len(chosen), AT_ONCE))
+        return
+    some, size = [], 0
+    for one in sorted(chosen, key=lambda c: size_of(c[1])):
+        if some and (size + size_of(one[1]) > AT_ONCE_BYTES or len(some) == AT_ONCE_MOST):
+            yield some
+            some, size = [], 0
+        some.append(one)
+        size += size_of(one[1])
+    if some:
+        yield some
+
+
 def measure(options):
+    start = time.monotonic()
     environment = dict(os.environ)
     module = os.path.join(options.build, "libmetapack_cuda.so")
     if os.path.exists(module):
@@ -138,12 +165,15 @@ def measure(options):
     chosen = [(name, what) for name, what in sources().items() if any(fnmatch.fnmatch(name, p) for p in options.only.split(","))]
     rows = []
     words = [f"repeat={options.repeat}", "nrhs=64", WARM]
-    for first in range(0, len(chosen), AT_ONCE):
-        some = chosen[first:first + AT_ONCE]
+    left = lambda: options.within - (time.monotonic() - start) if options.within else math.inf
+    for some in portions(chosen, options.within):
+        if left() < 1:
+            print(f"not begun: {', '.join(name for name, _ in some)} and larger ones", flush=True)
+            break
         files = [what for _, what in some]
-        ours_of = run([os.path.join(options.build, "bench/cuda-direct"), *words, *files], environment, options.seconds)
+        ours_of = run([os.path.join(options.build, "bench/cuda-direct"), *words, *files], environment, min(options.seconds, left()))
         theirs_of = run([os.path.join(options.build, "bench/cuda-peer_cudss"), *words, *files],
-                        dict(environment, CUDSS_LIBRARY=library), options.seconds) if library else {}
+                        dict(environment, CUDSS_LIBRARY=library), max(1, min(options.seconds, left()))) if library else {}
         for name, what in some:
             text = " ".join(ours_of.get(what, []))
             ours = parse(OURS, OUR_NAMES, text)
@@ -169,8 +199,14 @@ def ratio(row, measure):
     return t[theirs] / o[ours] if o and t and t[theirs] > 0 and o[ours] > 0 else None
 
 
+def first_over_second(row):
+    """Our first factorization over a second one, both with values on the host; None: not measured."""
+    o = row["ours"]
+    return o["first"] / o["second"] if o and o.get("second") else None
+
+
 COLUMNS = ["matrix", "n", "cuDSS's setting", "refactor, cuDSS", "ours", "ratio", "first, ours", "apply", "refined", "64", "64 refined", "analysis",
-           "GB, ours", "GB ratio", "GB ratio, 64", "cuDSS ω", "refined", "our ω", "refined", "zero pivots"]
+           "GB, ours", "GB ratio", "GB ratio, 64", "cuDSS ω", "refined", "our ω", "refined", "zero pivots", "first / second"]
 
 
 def cells(row):
@@ -182,7 +218,7 @@ def cells(row):
             show(o, "first"), over("apply"), over("refined solve"), over("64 right-hand sides"), over("these refined"), over("analysis"),
             show(o, "held_one"), over("memory"), over("memory after 64"), omega, f"{t['omega_refined']:.0e}" if t else "", f"{o['omega']:.0e}" if o else "",
             (f"**{o['refined_there']:.0e}**" if row["wrong"] else f"{o['refined_there']:.0e}") if o else "**failed**",
-            f"{o['zero']:.0f}" if o else ""]
+            f"{o['zero']:.0f}" if o else "", f"{first_over_second(row):.2f}" if o else ""]
 
 
 def line(row):
@@ -199,7 +235,7 @@ def joined(files):
                 continue
             number = lambda name: float(c[COLUMNS.index(name)] or "nan")
             over = {m: float(c[at]) if c[at] else None for m, at in zip(MEASURES, [5, 7, 8, 9, 10, 11, 13, 14])}
-            ours = dict(zero=number("zero pivots"), refined_there=float(c[18] or "nan")) if c[4] else None
+            ours = dict(zero=number("zero pivots"), refined_there=float(c[18] or "nan"), first=float(c[20] or "nan"), second=1) if c[4] else None
             theirs = dict(refactor=number("refactor, cuDSS"), omega=number("cuDSS ω"), omega_refined=float(c[16]),
                           right="**" not in text.split("|")[16]) if c[2] else None
             if c[0] not in rows or theirs:
@@ -221,8 +257,9 @@ def classes(rows):
 
 
 def class_table(rows):
-    text = "| cuDSS's over ours, where it is right: geometric mean (behind) | matrices | " + " | ".join(MEASURES) + " | worst to refactorize |\n"
-    text += "|---|---:|" + "---:|" * len(MEASURES) + "---|\n"
+    text = "| cuDSS's over ours, where it is right: geometric mean (behind) | matrices | " + " | ".join(MEASURES) + \
+        " | worst to refactorize | our first over our second (worst) |\n"
+    text += "|---|---:|" + "---:|" * len(MEASURES) + "---|---:|\n"
     for name, some in classes(rows):
         if not some:
             continue
@@ -231,7 +268,9 @@ def class_table(rows):
             values = [v for v in (ratio(r, measure) for r in some) if v]
             cells_of.append(f"{page.geometric_mean(values):.2f} ({sum(v < 1 for v in values)})" if values else "")
         worst = min(some, key=lambda r: ratio(r, "refactorize") or math.inf)
-        text += f"| {name} | {len(some)} | " + " | ".join(cells_of) + f" | {worst['name']} {ratio(worst, 'refactorize'):.2f} |\n"
+        first = [v for v in (first_over_second(r) for r in some) if v and v == v]
+        text += f"| {name} | {len(some)} | " + " | ".join(cells_of) + f" | {worst['name']} {ratio(worst, 'refactorize'):.2f} | " + \
+            (f"{page.geometric_mean(first):.2f} ({max(first):.2f}) |\n" if first else "|\n")
     return text
 
 
@@ -240,7 +279,7 @@ def report(rows, library, machine):
            "pivots, matchings and emulated doubles. Ratios are cuDSS's time, or bytes, over ours. *Refactorize*: values in device memory, ours " \
            "with scaling and verdict; *apply*: one right-hand side, unrefined; *refined*: ours until the backward error is at rounding, cuDSS's " \
            "two steps; *64*: so many right-hand sides; *memory*: by how much less is free after factorizations and refined solves of one right-hand side, " \
-           "and after those of 64.\n\n"
+           "and after those of 64; what the pool keeps for whoever asks next counts as free. *First / second*: ours, values on the host.\n\n"
     ours = [r for r in rows if r["ours"]]
     if library:
         right = lambda bound, key: sum(1 for r in rows if r["theirs"] and r["theirs"][key] <= bound)
@@ -283,6 +322,7 @@ def main():
     at.add_argument("--only", default="*", help="names, with * and ?, separated by commas")
     at.add_argument("--repeat", type=int, default=5)
     at.add_argument("--seconds", type=float, default=300, help="for a dozen matrices")
+    at.add_argument("--within", type=float, default=0, help="seconds in all, the smallest matrices first; 0: all of them")
     at.add_argument("--report")
     at.add_argument("--plot")
     at.add_argument("--join", nargs="+", metavar="FILE", help="what earlier runs have printed")

@@ -38,7 +38,7 @@ typedef struct mpk_analysis_info {
 /** Analyse: scaling, matching, ordering, elimination tree or blocking, schedule, predictions. The
  *  result serves every matrix with the pattern of `problem`, whose values only guide matching and
  *  scaling. It never changes: any number of factors and threads may share it, and the problem may
- *  be destroyed before it.
+ *  be destroyed before it. device = cuda: it has memory there, docs/guide/cuda.md, Memory.
  *  an [out] created; *an must be NULL before
  *  Returns MPK_OK | MPK_SINGULAR: structurally; *an is usable
  *          | MPK_ERR_ARGUMENT, _CANCELLED | _MEMORY: also where the prediction exceeds

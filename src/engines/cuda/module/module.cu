@@ -6,6 +6,7 @@
 #include "engines/cuda/batch/kernels/batch.h"
 #include "engines/cuda/dense/kernels/pivots.cuh"
 
+#include <mutex>
 #include <new>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -267,23 +268,26 @@ static int describe(mpki_cuda *cuda, char *text, size_t size, int64_t *free_byte
     return MPK_OK;
 }
 
-/** Room to note one more block. */
-static mpk_status note_room(mpki_cuda *cuda) {
-    if (cuda->held_count < cuda->held_most) return MPK_OK;
-    const int64_t most = 2 * cuda->held_most + 64;
-    void *more = realloc(cuda->held, (size_t)most * sizeof *cuda->held);
-    if (!more) return refuse(cuda, MPK_ERR_MEMORY, "out of host memory");
-    cuda->held = (mpki_cuda::mpki_cuda_block *)more, cuda->held_most = most;
-    return MPK_OK;
-}
+/** Guards lists of held blocks: solves of several threads take and give. */
+static std::mutex holding;
 
-static void note(mpki_cuda *cuda, void *ptr, size_t size) {
+/** A block is held. Returns false: there is no memory to note that. */
+static bool note(mpki_cuda *cuda, void *ptr, size_t size) {
+    const std::lock_guard<std::mutex> mine(holding);
+    if (cuda->held_count == cuda->held_most) {
+        const int64_t most = 2 * cuda->held_most + 64;
+        void *more = realloc(cuda->held, (size_t)most * sizeof *cuda->held);
+        if (!more) return false;
+        cuda->held = (mpki_cuda::mpki_cuda_block *)more, cuda->held_most = most;
+    }
     cuda->held[cuda->held_count].ptr = ptr;
     cuda->held[cuda->held_count++].size = size;
+    return true;
 }
 
 /** Forget a block; its size. */
 static size_t forget(mpki_cuda *cuda, void *ptr) {
+    const std::lock_guard<std::mutex> mine(holding);
     for (int64_t k = cuda->held_count - 1; k >= 0; --k) {
         if (cuda->held[k].ptr != ptr) continue;
         const size_t size = cuda->held[k].size;
@@ -291,6 +295,11 @@ static size_t forget(mpki_cuda *cuda, void *ptr) {
         return size;
     }
     return 0;
+}
+
+static mpk_status no_host_memory(mpki_cuda *cuda, void **ptr) {
+    *ptr = NULL;
+    return refuse(cuda, MPK_ERR_MEMORY, "out of host memory");
 }
 
 /** Of the caller's allocator. */
@@ -301,8 +310,9 @@ static int take_given(mpki_cuda *cuda, size_t size, void **ptr) {
         return refuse(cuda, MPK_ERR_MEMORY,
                       "the allocator that was set has not %.3f GiB of device memory",
                       (double)size * 0x1p-30);
-    note(cuda, *ptr, size);
-    return MPK_OK;
+    if (note(cuda, *ptr, size)) return MPK_OK;
+    a->release(a->user, *ptr, size, cuda->device, cuda->sparse);
+    return no_host_memory(cuda, ptr);
 }
 
 /** Was it the caller's, and is it given back? All work with it is done. */
@@ -320,7 +330,6 @@ static int take_of(mpki_cuda *cuda, cudaMemPool_t pool, int64_t bytes, void **pt
     const size_t size = bytes > 0 ? (size_t)bytes : 256;
     *ptr = NULL;
     MPKI_TRY(be_on_device(cuda));
-    MPKI_PASS(note_room(cuda));
     if (cuda->allocator.alloc) return take_given(cuda, size, ptr);
     cudaError_t error = cudaErrorMemoryAllocation;
     for (int tries = 0; error == cudaErrorMemoryAllocation && tries < 2; ++tries) {
@@ -342,8 +351,12 @@ static int take_of(mpki_cuda *cuda, cudaMemPool_t pool, int64_t bytes, void **pt
                       (double)bytes * 0x1p-30, (double)available * 0x1p-30, (double)all * 0x1p-30);
     }
     MPKI_TRY(error);
-    note(cuda, *ptr, size);
-    return MPK_OK;
+    if (note(cuda, *ptr, size)) return MPK_OK;
+    if (pool)
+        cudaFreeAsync(*ptr, cuda->sparse);
+    else
+        cudaFree(*ptr);
+    return no_host_memory(cuda, ptr);
 }
 
 static int alloc(mpki_cuda *cuda, int64_t bytes, void **ptr) {

@@ -111,6 +111,9 @@ enum {
 /** Bytes that sheets of right-hand sides, or vectors that are refined together, may take in any
  *  case | no table */
 #define MPKI_CUDA_SHEETS_FREE ((int64_t)64 << 20)
+/** Bytes of vectors of several right-hand sides that come from the pool and go back to it; more are given back
+ *  to the device | H200: cudaMalloc and cudaFree of 32 MB take 0.13 ms, solves with as much 5 and more */
+#define MPKI_CUDA_POOLED ((int64_t)32 << 20)
 
 enum {
     /** right-hand sides of a sweep, at most: its sums are in registers */
@@ -120,8 +123,8 @@ enum {
     MPKI_CUDA_SHEETS_RHS = 64,
     /** sheets may take this part of a factor's memory | no table */
     MPKI_CUDA_SHEETS_SHARE = 4,
-    /** room for many right-hand sides is given back after so many solves in a row that asked for at
-     *  most this part of them | no table */
+    /** room for a kernel's vectors beside many right-hand sides is given back after so many solves in a row
+     *  that asked for at most this part of them | no table */
     MPKI_CUDA_FEW_SOLVES = 16,
     MPKI_CUDA_FEW = 8,
     /** rows of a strip of a chain; of a slice on the way back; of a helper whose children one piece

@@ -159,8 +159,49 @@ static void test_memory(void **state) {
         fails(&r, an, MPK_ERR_MEMORY, "1000 are free");
         unsetenv("METAPACK_CUDA_HOST_LIMIT");
         mpk_analysis_destroy(&an);
+        for (int k = 1; k < 5; k++) { /* the device has room again when it is needed */
+            char text[16];
+            run fresh;
+            mpk_factor *fac = NULL;
+            begin(&fresh, "nlpkkt 3");
+            snprintf(text, sizeof text, "%d", k);
+            setenv("METAPACK_CUDA_HOST_FULL", text, 1);
+            an = analyse(&fresh);
+            unsetenv("METAPACK_CUDA_HOST_FULL");
+            if (ahead(&fresh)) assert_true(ahead(&fresh)->planned); /* all of it, or nothing */
+            assert_int_equal(mpk_factorize(fresh.ctx, an, NULL, &fresh.o, &fac), MPK_OK);
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+            end(&fresh);
+        }
     }
     end(&r);
+}
+
+/* Host memory that fails at any call: of what is made ahead nobody is told. */
+static void test_failing(void **state) {
+    (void)state;
+    bool done = false;
+    for (int64_t k = 1; !done; k++) {
+        failing f = {.fail_at = k};
+        mpk_allocator allocator = {failing_alloc, failing_release, &f};
+        mpk_analysis *an = NULL;
+        mpk_factor *fac = NULL;
+        run r = {0};
+        mpk_options_init(&r.o);
+        r.o.method = MPK_METHOD_LDLT, r.o.device = MPK_ON_CUDA;
+        mpk_status status = mpk_context_create(&allocator, &r.ctx);
+        if (!mpk_failed(status)) status = mpk_problem_generate(r.ctx, "nlpkkt 2", 1, &r.problem);
+        if (!mpk_failed(status)) status = mpk_analyse(r.ctx, r.problem, &r.o, &an);
+        if (!mpk_failed(status)) status = mpk_factorize(r.ctx, an, NULL, &r.o, &fac);
+        done = f.calls < k;
+        assert_true(status == MPK_OK || (!done && status == MPK_ERR_MEMORY));
+        mpk_factor_destroy(&fac);
+        mpk_analysis_destroy(&an);
+        if (r.ctx) end(&r);
+        assert_int_equal(f.held, 0);
+        assert_true(k < 5000);
+    }
 }
 
 /* No module; a device that is too old; both are the factorization's to tell. */
@@ -223,8 +264,8 @@ static void test_ends(void **state) {
 int main(void) {
     if (device_lacks(DEVICE_DIRECT)) return 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken), cmocka_unit_test(test_not_taken),
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_ends)};
+        cmocka_unit_test(test_taken),     cmocka_unit_test(test_not_taken),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_no_device), cmocka_unit_test(test_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

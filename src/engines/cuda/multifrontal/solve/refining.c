@@ -2,23 +2,29 @@
 /* Vectors of refinement on the device: made, kept, released. */
 #include "refining.h"
 
-#include <string.h>
-
 static const char STAGE[] = "solve";
+
+static const mpki_cuda_refine_kind *kernels(const mpki_direct *f) {
+    return f->device->table->direct->refine[f->tree.scalar];
+}
 
 static void release(const mpki_direct *f, mpki_cuda_refining *z) {
     if (!z) return;
-    if (z->a.report)
-        (void)f->device->table->direct->refine[f->tree.scalar]->hold(f->device->cuda, 0,
-                                                                     &z->a.report);
-    if (z->memory) f->device->table->release(f->device->cuda, z->memory);
-    for (int k = 0; k < MPKI_CUDA_EXTRAS; k++)
-        if (z->extra[k]) f->device->table->release(f->device->cuda, z->extra[k]);
+    if (z->a.report) (void)kernels(f)->hold(f->device->cuda, 0, &z->a.report);
+    mpki_cuda_vector_room_leave(f, &z->sums);
+    for (int k = 0; k < MPKI_CUDA_EXTRAS; k++) mpki_cuda_vector_room_leave(f, &z->extra[k]);
     mpki_cuda_nulls_free(f, &z->nulls);
     mpki_release(f->ctx, z);
 }
 
+static int64_t vector_bytes(const mpki_direct *f, int32_t columns) {
+    return columns * (int64_t)f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
+}
+
 void mpki_cuda_refining_keep(const mpki_direct *f, mpki_cuda_refining *z) {
+    if (z && z->columns > 1) mpki_cuda_vector_room_leave(f, &z->sums), z->columns = 0;
+    for (int k = 0; z && k < MPKI_CUDA_EXTRAS; k++)
+        if (z->extra[k].bytes > vector_bytes(f, 1)) mpki_cuda_vector_room_leave(f, &z->extra[k]);
     /* what a factor keeps for its next solve is no part of it */
     release(f, atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, z));
 }
@@ -27,14 +33,12 @@ void mpki_cuda_direct_drop_refining(mpki_direct *f) {
     mpki_cuda_refining_keep(f, NULL);
 }
 
-mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t columns) {
-    mpki_cuda_refining *z = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, NULL);
-    if (z) z->few = columns <= z->columns / MPKI_CUDA_FEW ? z->few + 1 : 0;
-    if (z && z->columns >= columns && z->few < MPKI_CUDA_FEW_SOLVES) return z;
-    release(f, z);
+/* Room for sums of so many right-hand sides, and what kernels are given. Returns false: there is no
+ * memory. */
+static bool make_sums(const mpki_direct *f, mpki_cuda_refining *z, int32_t columns) {
     const int64_t n = f->tree.n;
     const mpki_cuda_by_rows *rows = mpki_cuda_direct_rows(f);
-    if (!rows) return NULL;
+    if (!rows) return false;
     const int64_t blocks = (n + rows->longs) / MPKI_CUDA_REFINE_ROWS + 2;
     const int64_t sums = rows->pieces * (int64_t)MPKI_CUDA_REFINE_SUMS;
     const int64_t part[] = {2 * blocks * (columns + 1) * 8, sums * (columns + 1) * 8,
@@ -43,16 +47,19 @@ mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t column
     char *at[PARTS];
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) bytes += (part[k] + 255) & ~(int64_t)255;
-    if (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) return NULL;
-    z = mpki_alloc(f->ctx, STAGE, 1, sizeof *z);
-    if (z) memset(z, 0, sizeof *z);
-    if (!z || mpk_failed(f->device->table->alloc(f->device->cuda, bytes, &z->memory))) {
-        if (z) z->memory = NULL;
-        release(f, z);
-        return NULL;
-    }
-    char *next = z->memory;
+    if (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) return false;
+    mpki_cuda_vector_room_leave(f, &z->sums);
+    z->columns = 0;
+    if (mpk_failed(mpki_cuda_vector_room_make(f, bytes, columns > 1, &z->sums))) return false;
+    mpki_cuda_errors *report = z->a.report;
+    char *next = z->sums.at;
     for (int k = 0; k < PARTS; k++) at[k] = next, next += (part[k] + 255) & ~(int64_t)255;
+    /* without it errors are copied */
+    if (report && z->reported < columns) (void)kernels(f)->hold(f->device->cuda, 0, &report);
+    if (z->reported < columns) {
+        z->reported = columns;
+        if (mpk_failed(kernels(f)->hold(f->device->cuda, columns + 1, &report))) report = NULL;
+    }
     z->a = (mpki_cuda_refine){.a = *rows,
                               .ax = f->ax,
                               .scale = f->given_scale,
@@ -63,34 +70,41 @@ mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t column
                               .piece = (double *)(void *)at[1],
                               .partials = 2 * blocks,
                               .sums = sums,
-                              .errors = (mpki_cuda_errors *)(void *)at[2]};
-    /* without it errors are copied */
-    if (mpk_failed(f->device->table->direct->refine[f->tree.scalar]->hold(
-            f->device->cuda, columns + 1, &z->a.report)))
-        z->a.report = NULL;
-    z->columns = columns, z->bytes = bytes;
-    return z;
+                              .errors = (mpki_cuda_errors *)(void *)at[2],
+                              .report = report};
+    z->columns = columns;
+    return true;
 }
 
-static int64_t bytes_of_extra(const mpki_direct *f, const mpki_cuda_refining *z) {
-    return z->columns * (int64_t)f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar);
+mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t columns) {
+    mpki_cuda_refining *z = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, NULL);
+    if (!z) z = mpki_calloc(f->ctx, STAGE, 1, sizeof *z);
+    if (!z) return NULL;
+    z->few = columns <= z->nulls.columns / MPKI_CUDA_FEW ? z->few + 1 : 0;
+    if (z->few >= MPKI_CUDA_FEW_SOLVES) mpki_cuda_nulls_free(f, &z->nulls);
+    if (z->columns >= columns || make_sums(f, z, columns)) return z;
+    release(f, z);
+    return NULL;
 }
 
 char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_direct_solver *s, mpki_cuda_refining *z,
                                int32_t columns, int which) {
-    const int64_t bytes = bytes_of_extra(f, z);
-    void **p = &z->extra[which];
-    char *lent = *p ? NULL : mpki_cuda_direct_lend(s, columns, which == MPKI_CUDA_EXTRA_BEST);
+    const int64_t bytes = vector_bytes(f, columns);
+    mpki_cuda_room *r = &z->extra[which];
+    char *lent = r->bytes >= bytes
+                     ? r->own
+                     : mpki_cuda_direct_lend(s, columns, which == MPKI_CUDA_EXTRA_BEST);
     if (lent) return lent;
-    if (*p || (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit))
-        return *p;
-    if (mpk_failed(f->device->table->alloc(f->device->cuda, bytes, p))) *p = NULL;
-    return *p;
+    mpki_cuda_vector_room_leave(f, r);
+    if ((f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) ||
+        mpk_failed(mpki_cuda_vector_room_make(f, bytes, columns > 1, r)))
+        return NULL;
+    return r->own;
 }
 
 int64_t mpki_cuda_refining_bytes(const mpki_direct *f, const mpki_cuda_refining *z) {
-    int64_t bytes = z->bytes + mpki_cuda_nulls_bytes(f, &z->nulls);
-    for (int k = 0; k < MPKI_CUDA_EXTRAS; k++) bytes += z->extra[k] ? bytes_of_extra(f, z) : 0;
+    int64_t bytes = z->sums.bytes + mpki_cuda_nulls_bytes(f, &z->nulls);
+    for (int k = 0; k < MPKI_CUDA_EXTRAS; k++) bytes += z->extra[k].bytes;
     return bytes;
 }
 

@@ -3,6 +3,7 @@
 #define MPKI_CUDA_MULTIFRONTAL_SOLVE_REFINING_H
 /** Vectors of refinement on the device, which a factor keeps from one solve to the next. */
 #include "null_vectors.h"
+#include "solver.h"
 
 /** Vectors of a solve: residuals; right-hand sides where the caller's cannot stay where they are; the
  *  best x so far; x where the caller's is on the host. */
@@ -16,13 +17,14 @@ enum {
 
 typedef struct mpki_cuda_refining {
     mpki_cuda_refine a;
-    void *memory;                  /* device: all but what is below */
-    int64_t bytes;                 /* of `memory` */
-    int32_t columns;               /* most right-hand sides */
-    char *r;                       /* n x columns: residuals, of the solve at work */
-    void *extra[MPKI_CUDA_EXTRAS]; /* device, n x columns each; NULL: there was room to borrow */
-    int few;                       /* solves in a row that have asked for far fewer columns */
-    mpki_cuda_nulls nulls;         /* of a singular A */
+    mpki_cuda_room sums; /* device: sums of residuals and errors */
+    int32_t columns;     /* most right-hand sides that it is for */
+    int32_t reported;    /* most that a.report is for */
+    char *r;             /* n x columns: residuals, of the solve at work */
+    /* n x columns of a solve each; empty: there was room to borrow */
+    mpki_cuda_room extra[MPKI_CUDA_EXTRAS];
+    int few; /* solves in a row that have asked for far fewer columns than `nulls` is for */
+    mpki_cuda_nulls nulls; /* of a singular A */
 } mpki_cuda_refining;
 
 /** Those of an earlier solve, or new ones, for so many right-hand sides. NULL: there is no memory
@@ -34,7 +36,7 @@ char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_direct_solver *s, mpki
                                int32_t columns, int which);
 /** Device memory that is held. */
 int64_t mpki_cuda_refining_bytes(const mpki_direct *f, const mpki_cuda_refining *z);
-/** For the next solve. */
+/** For the next solve, without vectors of several right-hand sides. */
 void mpki_cuda_refining_keep(const mpki_direct *f, mpki_cuda_refining *z);
 
 #endif

@@ -16,11 +16,25 @@ bool mpki_cuda_solver_did(const mpki_direct_solver *s, int status) {
 
 #define DID(call) mpki_cuda_solver_did(s, (call))
 
+int mpki_cuda_vector_room_make(const mpki_direct *f, int64_t bytes, bool lent,
+                               mpki_cuda_room *room) {
+    const mpki_cuda_table *table = f->device->table;
+    const bool pooled = lent && bytes <= MPKI_CUDA_POOLED;
+    void *memory = NULL;
+    const int status = (pooled ? table->take : table->alloc)(f->device->cuda, bytes, &memory);
+    if (!mpk_failed(status)) *room = (mpki_cuda_room){memory, memory, bytes, pooled};
+    return status;
+}
+
+void mpki_cuda_vector_room_leave(const mpki_direct *f, mpki_cuda_room *room) {
+    const mpki_cuda_table *table = f->device->table;
+    if (room->own) (room->pooled ? table->give : table->release)(f->device->cuda, room->own);
+    *room = (mpki_cuda_room){0};
+}
+
 /* Release what vectors have of their own. */
 static void leave(mpki_direct_solver *s, int which) {
-    mpki_cuda_room *r = &s->vectors[which];
-    if (r->own) s->f->device->table->release(s->f->device->cuda, r->own);
-    *r = (mpki_cuda_room){0};
+    mpki_cuda_vector_room_leave(s->f, &s->vectors[which]);
 }
 
 static void release(mpki_direct_solver *s) {
@@ -52,9 +66,11 @@ static void give_idle(mpki_direct_solver *s) {
     s->owns_idle = false;
 }
 
-/* A solve leaves its work space to the next one: to make it takes longer than to solve. */
+/* A solve leaves its work space to the next one: to make it takes longer than to solve. Not the vectors of
+ * several right-hand sides, which may be more than the factor: they are anybody's again. */
 void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     mpki_direct_solver *s = *handle;
+    for (int k = 0; s && s->columns > 1 && k < MPKI_CUDA_VECTORS; k++) leave(s, k);
     if (s) give_idle(s), keep(s->f, s);
     *handle = NULL;
 }
@@ -172,15 +188,15 @@ bool mpki_cuda_solver_room(mpki_direct_solver *s, int which, int64_t bytes) {
         return true;
     }
     char *idle = cut_idle(s, bytes);
-    void *memory = NULL;
+    mpki_cuda_room made;
     if (idle) {
         r->at = idle;
         return true;
     }
-    if (!allowed(s, bytes) || !DID(f->device->table->alloc(f->device->cuda, bytes, &memory)))
+    if (!allowed(s, bytes) || !DID(mpki_cuda_vector_room_make(f, bytes, s->columns > 1, &made)))
         return false;
     leave(s, which);
-    *r = (mpki_cuda_room){memory, memory, bytes};
+    *r = made;
     return true;
 }
 
@@ -379,10 +395,6 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     if (!s) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, (int64_t)sizeof *s, "out of host memory");
     s->ctx = ctx, s->f = f, s->shape = f->shape, s->by_pivots = false;
     const int32_t sheets = divide(s, columns);
-    s->few = s->columns <= s->asked / MPKI_CUDA_FEW ? s->few + 1 : 0;
-    if (s->few >= MPKI_CUDA_FEW_SOLVES)
-        for (int k = 0; k < MPKI_CUDA_VECTORS; k++) leave(s, k);
-    if (s->few >= MPKI_CUDA_FEW_SOLVES || s->columns > s->asked) s->asked = s->columns, s->few = 0;
     if (f->tree.n > 0 && ((made && mpk_failed(fill(s))) || !make_vectors(s, sheets))) {
         give_idle(s);
         release(s);
