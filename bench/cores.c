@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_cores THREADS[,THREADS...] SECONDS FILE|"generate SPEC"...: the direct solver on several
- * numbers of threads; a line for each matrix and number: analysis, refactorization, one right-hand
+/* bench_cores THREADS[,THREADS...] SECONDS [model=N] FILE|"generate SPEC"...: the direct solver on
+ * several numbers of threads, ordered for N (model_threads); a line for each matrix and number: analysis, refactorization, one right-hand
  * side without and with refinement, eight together, in milliseconds, minima of as many runs as
  * SECONDS allow (three or more; one where a run takes longer than that); threads that the
  * factorization took; the backward error; the hash of D and x, which must not depend on threads;
@@ -128,12 +128,18 @@ static void measure(run *r, const char *name, int threads, double seconds) {
 
 int main(int argc, char **argv) {
     if (argc < 4) {
-        fprintf(stderr, "usage: %s THREADS[,THREADS...] SECONDS FILE|\"generate SPEC\"...\n",
+        fprintf(stderr,
+                "usage: %s THREADS[,THREADS...] SECONDS [model=N] FILE|\"generate SPEC\"...\n",
                 argv[0]);
         return 1;
     }
+    int model = 0;
     for (int k = 3; k < argc; k++) {
         run r = {0};
+        if (!strncmp(argv[k], "model=", 6)) {
+            model = atoi(argv[k] + 6);
+            continue;
+        }
         const char *spec = strncmp(argv[k], "generate ", 9) ? NULL : argv[k] + 9;
         const char *slash = strrchr(argv[k], '/'), *name = spec    ? spec
                                                            : slash ? slash + 1
@@ -144,6 +150,7 @@ int main(int argc, char **argv) {
                           : mpk_problem_read(r.ctx, argv[k], &r.problem);
         mpk_problem_view_get(r.problem, &r.view);
         mpk_options_init(&r.options);
+        if (model > 0) r.options.model_threads = model;
         const size_t count = (size_t)r.view.n * 2 * MOST;
         r.b = calloc(count + 1, sizeof *r.b), r.x = calloc(count + 1, sizeof *r.x);
         for (size_t i = 0; r.b && i < count; i++) r.b[i] = (double)(i * 2654435761u % 1000) - 500;
