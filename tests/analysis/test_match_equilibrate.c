@@ -133,9 +133,10 @@ static void allocation_may_fail(void **state) {
 /* Large ones are shared by threads: the same bits. */
 static void threads_share(void **state) {
     (void)state;
-    enum { N = 20000, EACH = 60, THREADS = 7 };
+    enum { N = 20000, EACH = 60, THREADS = 18 };
     mpk_context *own = NULL; /* it keeps its threads */
     assert_int_equal(mpk_context_create(NULL, &own), MPK_OK);
+    mpki_context_set_cores(own, THREADS);
     int64_t *ap = calloc(N + 1, sizeof *ap), nnz = 0;
     int32_t *ai = calloc((size_t)N * EACH, sizeof *ai);
     double *ax = calloc((size_t)N * EACH, sizeof *ax), *s = calloc(2 * (size_t)N, sizeof *s);

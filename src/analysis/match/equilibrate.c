@@ -11,13 +11,13 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1, of the rows from begin on, for there
+/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1, of the rows begin .. rows-1, for there
  * are no others; 0 only for rows of zeros. safe: s is near 1 */
-static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begin, int32_t end,
+static inline __attribute__((always_inline)) void maxima(int32_t rows, int32_t begin, int32_t end,
                                                          const int64_t *ap, const int32_t *ai,
                                                          const double *absval, const double *s,
                                                          bool safe, double *largest) {
-    for (int32_t i = begin; i < n; i++) largest[i] = 0;
+    for (int32_t i = begin; i < rows; i++) largest[i] = 0;
     for (int32_t j = begin; j < end; j++) {
         const double sj = s[j];
         double most = largest[j];
@@ -34,9 +34,9 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
     }
 }
 
-/* Threads share the columns; each has maxima of its own, and the largest of these does not depend
- * on how many there are. More of them would spend their time on these. */
-enum { PARTS = 8, WORTH_A_THREAD = 100000, MERGED = 1 << 14 };
+/* Threads share the columns; each has maxima of its own, of the rows that its columns reach, and the
+ * largest of these does not depend on how many there are. More of them would spend their time on these. */
+enum { PARTS = 16, WORTH_A_THREAD = 100000, MERGED = 1 << 14 };
 
 typedef struct searching {
     int32_t n;
@@ -45,8 +45,9 @@ typedef struct searching {
     const double *absval, *scale;
     bool near;
     int parts;
-    int32_t cut[PARTS + 1];
-    double *largest; /* parts x n */
+    int32_t cut[PARTS + 1], rows[PARTS]; /* columns; where their rows end */
+    int64_t at[PARTS];     /* where a part's maxima begin in own, less its first row */
+    double *largest, *own; /* n; own: of the parts, where there are several */
     double *rescaled;
     _Atomic bool even, now_near; /* of all rows: their largest entries; their scales */
 } searching;
@@ -54,11 +55,21 @@ typedef struct searching {
 static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     const searching *s = arg;
-    double *largest = s->largest + t * s->n;
+    double *largest = s->parts > 1 ? s->own + s->at[t] : s->largest;
+    const int32_t rows = s->rows[t], begin = s->cut[t], end = s->cut[t + 1];
     if (s->near)
-        maxima(s->n, s->cut[t], s->cut[t + 1], s->ap, s->ai, s->absval, s->scale, true, largest);
+        maxima(rows, begin, end, s->ap, s->ai, s->absval, s->scale, true, largest);
     else
-        maxima(s->n, s->cut[t], s->cut[t + 1], s->ap, s->ai, s->absval, s->scale, false, largest);
+        maxima(rows, begin, end, s->ap, s->ai, s->absval, s->scale, false, largest);
+}
+
+static void rows_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
+    (void)pool, (void)worker;
+    searching *s = arg;
+    int32_t last = s->cut[t + 1] - 1;
+    for (int64_t k = s->ap[s->cut[t]]; k < s->ap[s->cut[t + 1]]; k++)
+        last = s->ai[k] > last ? s->ai[k] : last;
+    s->rows[t] = last + 1;
 }
 
 static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
@@ -66,10 +77,13 @@ static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     searching *s = arg;
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
     bool even = true;
-    for (int p = 1; p < s->parts; p++)
-        for (int64_t i = begin < s->cut[p] ? s->cut[p] : begin; i < end; i++)
-            if (s->largest[p * (int64_t)s->n + i] > s->largest[i])
-                s->largest[i] = s->largest[p * (int64_t)s->n + i];
+    if (s->parts > 1) memset(s->largest + begin, 0, (size_t)(end - begin) * sizeof *s->largest);
+    for (int p = 0; s->parts > 1 && p < s->parts; p++) {
+        const double *own = s->own + s->at[p];
+        const int64_t first = begin < s->cut[p] ? s->cut[p] : begin;
+        for (int64_t i = first; i < end && i < s->rows[p]; i++)
+            s->largest[i] = own[i] > s->largest[i] ? own[i] : s->largest[i];
+    }
     for (int64_t i = begin; i < end; i++) even &= mpki_even(s->largest[i]);
     if (!even) atomic_store(&s->even, false);
 }
@@ -111,8 +125,16 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         s.parts = mpki_pool_threads(pool) < PARTS ? mpki_pool_threads(pool) : PARTS;
     }
     cut_columns(&s);
-    double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", s.parts * (int64_t)n, double);
+    s.rows[0] = n;
+    int64_t all = n;
+    if (s.parts > 1) mpki_pool_for(pool, 0, s.parts, rows_item, &s);
+    for (int p = 0; s.parts > 1 && p < s.parts; p++) {
+        s.at[p] = all - n - s.cut[p];
+        all += s.rows[p] - s.cut[p];
+    }
+    double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", all, double);
     if (!largest) return mpki_failed(ctx);
+    s.own = largest + n;
     s.near = mpki_scales_near(n, scale);
     const int64_t items = ((int64_t)n + MERGED - 1) / MERGED;
     for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
