@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) void maxima(int32_t rows, int32_t b
 
 /* Threads share the columns; each has maxima of its own, of the rows that its columns reach, and the
  * largest of these does not depend on how many there are. More of them would spend their time on these. */
-enum { PARTS = 16, WORTH_A_THREAD = 100000, MERGED = 1 << 14 };
+enum { PARTS = 16, WORTH_A_THREAD = 100000, MERGED = 1 << 12 };
 
 typedef struct searching {
     int32_t n;
