@@ -11,12 +11,34 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1; 0 only for rows of zeros. safe: s
- * is near 1 */
+/* How scales, and with them scaled entries, lie in the range of doubles. */
+typedef enum nearness {
+    FAR,  /* products of scales may leave it */
+    NEAR, /* scaled entries may */
+    CLOSE /* nothing does, where entries are moderate */
+} nearness;
+
+static bool moderate(double a) {
+    return (a == 0) | ((a > 0x1p-500) & (a < 0x1p+500));
+}
+static bool scale_close(double s) {
+    return (s > 0x1p-240) & (s < 0x1p+240);
+}
+
+static nearness nearness_of(const double *absval, int64_t entries, int32_t n, const double *s,
+                            bool *all_moderate) {
+    bool close = true, all = true;
+    for (int64_t k = 0; k < entries; k++) all &= moderate(absval[k]);
+    for (int32_t i = 0; i < n; i++) close &= scale_close(s[i]);
+    *all_moderate = all;
+    return close && all ? CLOSE : mpki_scales_near(n, s) ? NEAR : FAR;
+}
+
+/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1; 0 only for rows of zeros */
 static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begin, int32_t end,
                                                          const int64_t *ap, const int32_t *ai,
                                                          const double *absval, const double *s,
-                                                         bool safe, double *largest) {
+                                                         const nearness near, double *largest) {
     for (int32_t i = 0; i < n; i++) largest[i] = 0;
     for (int32_t j = begin; j < end; j++) {
         const double sj = s[j];
@@ -25,8 +47,8 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             const int32_t i = ai[k];
             const double size = absval[k];
-            double a = safe ? size * (s[i] * sj) : mpki_scaled(size, s[i], sj);
-            a = size > 0 ? clamp(a, DBL_MIN, DBL_MAX) : 0;
+            double a = near == FAR ? mpki_scaled(size, s[i], sj) : size * (s[i] * sj);
+            if (near != CLOSE) a = size > 0 ? clamp(a, DBL_MIN, DBL_MAX) : 0;
             most = a > most ? a : most;
             largest[i] = a > largest[i] ? a : largest[i];
         }
@@ -43,22 +65,26 @@ typedef struct searching {
     const int64_t *ap;
     const int32_t *ai;
     const double *absval, *scale;
-    bool near;
+    nearness near;
+    bool moderate; /* all entries are */
     int parts;
     int32_t cut[PARTS + 1];
     double *largest; /* parts x n */
     double *rescaled;
-    _Atomic bool even, now_near; /* of all rows: their largest entries; their scales */
+    _Atomic bool even, now_near, now_close; /* of all rows: their largest entries; their scales */
 } searching;
 
 static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     const searching *s = arg;
     double *largest = s->largest + t * s->n;
-    if (s->near)
-        maxima(s->n, s->cut[t], s->cut[t + 1], s->ap, s->ai, s->absval, s->scale, true, largest);
+    const int32_t begin = s->cut[t], end = s->cut[t + 1];
+    if (s->near == CLOSE)
+        maxima(s->n, begin, end, s->ap, s->ai, s->absval, s->scale, CLOSE, largest);
+    else if (s->near == NEAR)
+        maxima(s->n, begin, end, s->ap, s->ai, s->absval, s->scale, NEAR, largest);
     else
-        maxima(s->n, s->cut[t], s->cut[t + 1], s->ap, s->ai, s->absval, s->scale, false, largest);
+        maxima(s->n, begin, end, s->ap, s->ai, s->absval, s->scale, FAR, largest);
 }
 
 static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
@@ -78,12 +104,20 @@ static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     searching *s = arg;
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
-    bool near = true;
+    const double *restrict largest = s->largest;
+    double *restrict scale = s->rescaled;
+    bool near = true, close = true;
+    for (int64_t i = begin; i < end; i++) { /* by selections, for several rows at a time */
+        const bool some = largest[i] > 0;
+        const double old = scale[i], x = mpki_rescaled(old, some ? largest[i] : 1);
+        scale[i] = some ? x : old;
+    }
     for (int64_t i = begin; i < end; i++) {
-        if (s->largest[i] > 0) s->rescaled[i] = mpki_rescaled(s->rescaled[i], s->largest[i]);
-        near &= mpki_scale_near(s->rescaled[i]);
+        near &= mpki_scale_near(scale[i]);
+        close &= scale_close(scale[i]);
     }
     if (!near) atomic_store(&s->now_near, false);
+    if (!close) atomic_store(&s->now_close, false);
 }
 
 /* Columns in parts of about as many entries. */
@@ -113,7 +147,7 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     cut_columns(&s);
     double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", s.parts * (int64_t)n, double);
     if (!largest) return mpki_failed(ctx);
-    s.near = mpki_scales_near(n, scale);
+    s.near = nearness_of(absval, n > 0 ? ap[n] : 0, n, scale, &s.moderate);
     const int64_t items = ((int64_t)n + MERGED - 1) / MERGED;
     for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
         if (mpki_stop_wanted(ctx, "analyse")) {
@@ -122,12 +156,15 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         }
         atomic_store(&s.even, true);
         atomic_store(&s.now_near, true);
+        atomic_store(&s.now_close, true);
         mpki_pool_for(pool, 0, s.parts, search_item, &s);
         mpki_pool_for(pool, 0, items, merge_item, &s);
         const bool all_even = atomic_load(&s.even);
         if (sweep >= sweeps && all_even) break;
         mpki_pool_for(pool, 0, items, rescale_item, &s);
-        s.near = atomic_load(&s.now_near);
+        s.near = s.moderate && atomic_load(&s.now_close) ? CLOSE
+                 : atomic_load(&s.now_near)              ? NEAR
+                                                         : FAR;
         /* where the largest entries were even they are so after a sweep: sqrt(m_i / m_j) or more */
         if (sweep + 1 >= sweeps && all_even) break;
     }
