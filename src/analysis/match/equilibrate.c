@@ -11,27 +11,28 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* How scales, and with them scaled entries, lie in the range of doubles. */
+/* How scales lie in the range of doubles. */
 typedef enum nearness {
-    FAR,  /* products of scales may leave it */
-    NEAR, /* scaled entries may */
-    CLOSE /* nothing does, where entries are moderate */
+    FAR,  /* products of two may leave it */
+    NEAR, /* entries that are scaled by two may */
+    CLOSE /* nor do these, but entries that are very large or small themselves */
 } nearness;
 
-static bool moderate(double a) {
-    return (a == 0) | ((a > 0x1p-500) & (a < 0x1p+500));
-}
-static bool scale_close(double s) {
-    return (s > 0x1p-240) & (s < 0x1p+240);
+/* Sweeps from even maxima, which change scales by 2^8 at most, after which these are close still: a
+ * product of two is within 2^-480 and 2^480. */
+enum { MILD_SWEEPS = 5 };
+
+static nearness nearness_of(int32_t n, const double *scale) {
+    bool close = true;
+    for (int32_t i = 0; i < n; i++) close &= (scale[i] > 0x1p-200) & (scale[i] < 0x1p+200);
+    return close ? CLOSE : mpki_scales_near(n, scale) ? NEAR : FAR;
 }
 
-static nearness nearness_of(const double *absval, int64_t entries, int32_t n, const double *s,
-                            bool *all_moderate) {
-    bool close = true, all = true;
-    for (int64_t k = 0; k < entries; k++) all &= moderate(absval[k]);
-    for (int32_t i = 0; i < n; i++) close &= scale_close(s[i]);
-    *all_moderate = all;
-    return close && all ? CLOSE : mpki_scales_near(n, s) ? NEAR : FAR;
+/* Entries whose scaled value is not 0 where scales are close, and they are not. */
+static bool moderate(int64_t count, const double *absval) {
+    bool all = true;
+    for (int64_t k = 0; k < count; k++) all &= (absval[k] == 0) | (absval[k] > 0x1p-500);
+    return all;
 }
 
 /* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1; 0 only for rows of zeros */
@@ -66,12 +67,12 @@ typedef struct searching {
     const int32_t *ai;
     const double *absval, *scale;
     nearness near;
-    bool moderate; /* all entries are */
     int parts;
     int32_t cut[PARTS + 1];
     double *largest; /* parts x n */
     double *rescaled;
-    _Atomic bool even, now_near, now_close; /* of all rows: their largest entries; their scales */
+    /* of all rows: are their largest entries near 1; not near the ends of the range; not 0 */
+    _Atomic bool even, inside, some;
 } searching;
 
 static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
@@ -91,13 +92,20 @@ static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     searching *s = arg;
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
-    bool even = true;
+    bool even = true, inside = true, some = true;
     for (int p = 1; p < s->parts; p++)
         for (int64_t i = begin; i < end; i++)
             if (s->largest[p * (int64_t)s->n + i] > s->largest[i])
                 s->largest[i] = s->largest[p * (int64_t)s->n + i];
-    for (int64_t i = begin; i < end; i++) even &= mpki_even(s->largest[i]);
+    for (int64_t i = begin; i < end; i++) {
+        const double m = s->largest[i];
+        even &= mpki_even(m);
+        inside &= (m <= 0x1p+900) & ((m >= 0x1p-900) | (m == 0));
+        some &= m > 0;
+    }
     if (!even) atomic_store(&s->even, false);
+    if (!inside) atomic_store(&s->inside, false);
+    if (!some) atomic_store(&s->some, false);
 }
 
 static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
@@ -106,18 +114,11 @@ static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
     const double *restrict largest = s->largest;
     double *restrict scale = s->rescaled;
-    bool near = true, close = true;
     for (int64_t i = begin; i < end; i++) { /* by selections, for several rows at a time */
         const bool some = largest[i] > 0;
         const double old = scale[i], x = mpki_rescaled(old, some ? largest[i] : 1);
         scale[i] = some ? x : old;
     }
-    for (int64_t i = begin; i < end; i++) {
-        near &= mpki_scale_near(scale[i]);
-        close &= scale_close(scale[i]);
-    }
-    if (!near) atomic_store(&s->now_near, false);
-    if (!close) atomic_store(&s->now_close, false);
 }
 
 /* Columns in parts of about as many entries. */
@@ -127,6 +128,14 @@ static void cut_columns(searching *s) {
         while (j < s->n && s->ap[j] < aim) j++;
         s->cut[p] = p == s->parts ? s->n : j;
     }
+}
+
+static void find_maxima(searching *s, mpki_pool *pool, int64_t items) {
+    atomic_store(&s->even, true);
+    atomic_store(&s->inside, true);
+    atomic_store(&s->some, true);
+    mpki_pool_for(pool, 0, s->parts, search_item, s);
+    mpki_pool_for(pool, 0, items, merge_item, s);
 }
 
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
@@ -147,24 +156,34 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     cut_columns(&s);
     double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", s.parts * (int64_t)n, double);
     if (!largest) return mpki_failed(ctx);
-    s.near = nearness_of(absval, n > 0 ? ap[n] : 0, n, scale, &s.moderate);
+    s.near = nearness_of(n, scale);
+    bool looked = false, all_moderate = false;
+    int left = MILD_SWEEPS;
     const int64_t items = ((int64_t)n + MERGED - 1) / MERGED;
     for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
         if (mpki_stop_wanted(ctx, "analyse")) {
             mpki_release(ctx, largest);
             return mpki_stopped(ctx, "equilibrate");
         }
-        atomic_store(&s.even, true);
-        atomic_store(&s.now_near, true);
-        atomic_store(&s.now_close, true);
-        mpki_pool_for(pool, 0, s.parts, search_item, &s);
-        mpki_pool_for(pool, 0, items, merge_item, &s);
+        find_maxima(&s, pool, items);
+        if (s.near == CLOSE && atomic_load(&s.inside) && !atomic_load(&s.some) && !looked) {
+            all_moderate = moderate(ap[n], absval);
+            looked = true;
+        }
+        if (s.near == CLOSE &&
+            !(atomic_load(&s.inside) && (atomic_load(&s.some) || all_moderate))) {
+            s.near = NEAR; /* with what keeps scaled entries within the range */
+            find_maxima(&s, pool, items);
+        }
         const bool all_even = atomic_load(&s.even);
         if (sweep >= sweeps && all_even) break;
         mpki_pool_for(pool, 0, items, rescale_item, &s);
-        s.near = s.moderate && atomic_load(&s.now_close) ? CLOSE
-                 : atomic_load(&s.now_near)              ? NEAR
-                                                         : FAR;
+        if (s.near == CLOSE && all_even && left > 0) {
+            left--;
+        } else {
+            s.near = nearness_of(n, scale);
+            left = MILD_SWEEPS;
+        }
         /* where the largest entries were even they are so after a sweep: sqrt(m_i / m_j) or more */
         if (sweep + 1 >= sweeps && all_even) break;
     }
