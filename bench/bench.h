@@ -36,7 +36,7 @@ const char *bench_start(int threads, const char *setting);
 /** Bring the matrix into the solver's own input format; not timed. It may be kept until the next
  * call. */
 const char *bench_prepare(const bench_matrix *a);
-/** A second call replaces the first one's result. */
+/** A second call replaces the first one's result; factorizations after it are with it. */
 const char *bench_analyse(const bench_matrix *a);
 const char *bench_factorize(const bench_matrix *a);
 /** n values each (pairs where complex).
@@ -47,7 +47,7 @@ const char *bench_solve(const bench_matrix *a, const double *b, double *x);
 const char *bench_solve_sides(const bench_matrix *a, int sides, const double *b, double *x)
     __attribute__((weak));
 /** True: bench_solve() refines and checks by itself, and the driver does not refine after it. */
-extern const bool bench_refines;
+extern bool bench_refines;
 void bench_tell(bench_facts *facts);
 void bench_finish(void);
 

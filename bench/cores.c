@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench_cores THREADS[,THREADS...] SECONDS FILE|"generate SPEC"...: the direct solver on several
- * numbers of threads; a line for each matrix and number: analysis, refactorization, one right-hand
+/* bench_cores THREADS[,THREADS...] SECONDS [model=N] [sides=N] FILE|"generate SPEC"...: the direct
+ * solver on several numbers of threads, ordered for N (model_threads); a line for each matrix and number: analysis, refactorization, one right-hand
  * side without and with refinement, eight together, in milliseconds, minima of as many runs as
  * SECONDS allow (three or more; one where a run takes longer than that); threads that the
  * factorization took; the backward error; the hash of D and x, which must not depend on threads;
- * flops; sixty-four sides together; and the peak of memory beyond the input of the first analysis,
+ * flops; sixty-four sides together (unless sides=N is less); and the peak of memory beyond the input of the first analysis,
  * factorization and solve, in MB, which only a matrix's first row has for itself. */
 #include <math.h>
 #include <metapack/metapack.h>
@@ -88,7 +88,8 @@ static uint64_t hash(const void *data, size_t bytes, uint64_t h) {
     return h;
 }
 
-static void measure(run *r, const char *name, int threads, double seconds) {
+/* sides: how many together are of interest, at most; of more the time is told as 0 */
+static void measure(run *r, const char *name, int threads, double seconds, int sides) {
     const size_t n = (size_t)r->view.n, width = r->view.scalar == MPK_Z ? 2 : 1;
     mpk_factor_info info;
     r->options.threads = threads;
@@ -117,7 +118,8 @@ static void measure(run *r, const char *name, int threads, double seconds) {
     r->options.refine = 0;
     const double applied = least(r, solve, seconds);
     h = hash(r->x, n * width * sizeof(double), h);
-    const double eight = least(r, solve_eight, seconds), many = least(r, solve_many, seconds);
+    const double eight = sides < 8 ? 0 : least(r, solve_eight, seconds);
+    const double many = sides < MOST ? 0 : least(r, solve_many, seconds);
     r->options.refine = refine;
     const double refined = least(r, solve, seconds);
     printf("%-32.32s %2d %10.3f %10.3f %9.3f %9.3f %9.3f  %2d %8.1e %08x %.2e %9.3f %7.1f\n", name,
@@ -128,12 +130,23 @@ static void measure(run *r, const char *name, int threads, double seconds) {
 
 int main(int argc, char **argv) {
     if (argc < 4) {
-        fprintf(stderr, "usage: %s THREADS[,THREADS...] SECONDS FILE|\"generate SPEC\"...\n",
+        fprintf(stderr,
+                "usage: %s THREADS[,THREADS...] SECONDS [model=N] [sides=N] FILE|\"generate "
+                "SPEC\"...\n",
                 argv[0]);
         return 1;
     }
+    int model = 0, sides = MOST;
     for (int k = 3; k < argc; k++) {
         run r = {0};
+        if (!strncmp(argv[k], "model=", 6)) {
+            model = atoi(argv[k] + 6);
+            continue;
+        }
+        if (!strncmp(argv[k], "sides=", 6)) {
+            sides = atoi(argv[k] + 6);
+            continue;
+        }
         const char *spec = strncmp(argv[k], "generate ", 9) ? NULL : argv[k] + 9;
         const char *slash = strrchr(argv[k], '/'), *name = spec    ? spec
                                                            : slash ? slash + 1
@@ -144,13 +157,14 @@ int main(int argc, char **argv) {
                           : mpk_problem_read(r.ctx, argv[k], &r.problem);
         mpk_problem_view_get(r.problem, &r.view);
         mpk_options_init(&r.options);
+        if (model > 0) r.options.model_threads = model;
         const size_t count = (size_t)r.view.n * 2 * MOST;
         r.b = calloc(count + 1, sizeof *r.b), r.x = calloc(count + 1, sizeof *r.x);
         for (size_t i = 0; r.b && i < count; i++) r.b[i] = (double)(i * 2654435761u % 1000) - 500;
         char *list = strdup(argv[1]);
         for (char *word = list ? strtok(list, ",") : NULL;
              word && r.b && r.x && !mpk_failed(status); word = strtok(NULL, ","))
-            measure(&r, name, atoi(word), atof(argv[2]));
+            measure(&r, name, atoi(word), atof(argv[2]), sides);
         if (mpk_failed(status)) printf("%s: %s\n", name, mpk_status_text(status));
         free(list);
         free(r.b), free(r.x);

@@ -16,12 +16,14 @@ from page import geometric_mean, put_section, table
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 BOUND = 1e-14
-SETTINGS = ["matching", "matching+pnd", "default", "pnd"]
+SETTINGS = ["matching", "default", "matching+pnd", "pnd"]  # all of them for files, two for generated ones, the first for the largest
 GENERATED = {"nlpkkt 60": "nlpkkt 60", "nlpkkt 40": "nlpkkt 40", "helmholtz 3d 50": "helmholtz 3d 50", "lin 40": "lin nx=40 ny=40 nz=40",
              "control-distributed 30": "control-distributed 30", "helmholtz 2d 700": "helmholtz 2d 700", "stokes mac 300": "stokes mac 300",
              "optimal-control 5000": "optimal-control 5000"}
 FILES = ["cont-201", "case10000_goc_it01", "pilot87_it25", "boyd1"]
+MODELLED = {"optimal-control 5000, model_threads = 16": "optimal-control 5000"}  # PARDISO's row is that of the second
 LARGE = {"nlpkkt 60": 60, "nlpkkt 40": 20}  # seconds that one thread takes, at least: last, or not at all
+COUNTS = [1, 2, 4, 8, 16]
 STEPS = ["analysis", "refactorize", "one side", "64 sides"]
 
 
@@ -71,7 +73,8 @@ class Measurements:
 
     def ours(self, names, specs, threads, seconds, limit):
         """Runs of bench/cores; one program for all specs."""
-        command = [os.path.join(self.options.build, "bench/cores"), ",".join(map(str, threads)), str(seconds), *specs]
+        model = ["model=16"] if names[0] in MODELLED else ["sides=8"] if names[0].startswith("shared/") else []
+        command = [os.path.join(self.options.build, "bench/cores"), ",".join(map(str, threads)), str(seconds), *model, *specs]
         for line in self.run(command, limit):
             words = line[32:].split()
             if len(words) < 12 or words[1] == "failed:":
@@ -84,21 +87,36 @@ class Measurements:
                        "hash": words[8], "flops": number(9), "64 sides": number(10), "peak_mb": number(11)})
 
     def pardiso(self, name, raw, threads, setting, limit):
-        for line in self.run([self.options.pardiso, raw, str(threads), setting, "2", str(limit / 8), "64"], limit):
+        for line in self.run([self.options.pardiso, raw, str(threads), setting, "2", str(limit / 8), "wall", "64"], limit):
             if not line.startswith("{"):
                 continue
             row = json.loads(line)
             row.update(solver="pardiso", matrix=name, threads=threads)
             if "failed" not in row:
-                row.update({"analysis": 1e3 * row["min_analyse_s"], "refactorize": 1e3 * row["again_factor_s"], "one side": 1e3 * row["plain_solve_s"],
+                row.update({"analysis": 1e3 * row["min_analyse_s"], "refactorize": 1e3 * row["min_refactor_s"], "one side": 1e3 * row["min_plain_solve_s"],
                             "64 sides": 1e3 * row["sides_s"]})
             self.keep(row)
             return row
         return None
 
+    def least(self, name, threads):
+        """Our row with the least of each figure."""
+        rows = self.known(solver="metapack", matrix=name, threads=threads)
+        return {k: min(r[k] for r in rows if k in r) for k in rows[0] if isinstance(rows[0][k], float)} if rows else None
+
     def best_setting(self, name, threads):
         right = [r for r in self.known(solver="pardiso", matrix=name, threads=threads) if r.get("backward_error", 1) <= BOUND]
         return min(right, key=lambda r: r["refactorize"], default=None)
+
+
+STEPS_OF_ALL = ["analysis", "refactorize", "one side", "refined", "eight"]
+
+
+def slower(one, all_of_them, bound=1.1):
+    """The steps that take longer on more threads: [(times, step)]."""
+    if not one or not all_of_them:
+        return []
+    return [(all_of_them[s] / one[s], s) for s in STEPS_OF_ALL if one[s] > 0 and all_of_them[s] > bound * one[s]]
 
 
 def measure(m, most):
@@ -106,7 +124,8 @@ def measure(m, most):
     files = shared(options.matrices)
     specs = {name: "generate " + spec for name, spec in GENERATED.items()}
     specs.update({name: files[name] for name in FILES if name in files})
-    fewer = [t for t in (1, 2, 4, 8, 16) if t < most]
+    specs.update({name: specs[other] for name, other in MODELLED.items()})
+    fewer = [t for t in COUNTS if t < most]
     peer = options.pardiso and os.path.exists(options.pardiso)
     with tempfile.TemporaryDirectory() as folder:
         raw = {}
@@ -128,28 +147,31 @@ def measure(m, most):
                 continue
             if not m.known(solver="metapack", matrix=name, threads=most):
                 m.ours([name], [specs[name]], [most], options.seconds, 60)
-            for setting in SETTINGS[:1] if name in LARGE else SETTINGS:
-                if peer and convert(name) and not m.known(solver="pardiso", matrix=name, threads=most, setting=setting):
+            for setting in SETTINGS[:1 if name in LARGE else 2 if name in GENERATED else 4]:
+                if peer and name not in MODELLED and convert(name) and not m.known(solver="pardiso", matrix=name, threads=most, setting=setting):
                     m.pardiso(name, raw[name], most, setting, 40)
-            if name in LARGE or not peer:
+            if name in LARGE:
                 drop(name)
         every = [f for n, f in files.items() if not m.known(solver="metapack", matrix="shared/" + n)]
         if every and m.left() > 20:
             m.ours(["shared/" + kind(f) for f in every], every, [1, most], options.short, m.left() - 10)
-        for name in sorted(specs, key=lambda s: LARGE.get(s, 0)):
-            if LARGE.get(name, 0) > 30:
+            # clocks differ by a third from one moment to the next: what looks slower is run again, in turns
+            again = [f for f in every if slower(m.least("shared/" + kind(f), 1), m.least("shared/" + kind(f), most), 1.05)]
+            if again and m.left() > 20:
+                m.ours(["shared/" + kind(f) for f in again], again, [1, most] * 3, options.short, min(30, m.left() - 10))
+        smaller = [name for name in specs if name not in LARGE]
+        wanted = [(solver, name, t) for solver in ("metapack", "pardiso") for t in sorted(fewer, key=[1, 4, 2, 8, 16].index) for name in smaller]
+        wanted += [(solver, name, t) for name, s in LARGE.items() if s <= 30 for t in reversed(fewer) for solver in ("metapack", "pardiso")]
+        for solver, name, t in wanted:
+            if m.known(solver=solver, matrix=name, threads=t) or (solver == "pardiso" and (not peer or name in MODELLED)):
                 continue
             best = m.best_setting(name, most)
-            for t in reversed(fewer):
-                if m.left() < 5 + LARGE.get(name, 0) / t:
-                    m.left_out.append(f"{name} on {t} threads")
-                    continue
-                if not m.known(solver="metapack", matrix=name, threads=t):
-                    m.ours([name], [specs[name]], [t], options.seconds, 60)
-                if peer and best and convert(name) and not m.known(solver="pardiso", matrix=name, threads=t):
-                    if m.left() > 3 + LARGE.get(name, 0) / t:
-                        m.pardiso(name, raw[name], t, best["setting"], 40)
-            drop(name)
+            if m.left() < 4 + LARGE.get(name, 0) / t:
+                m.left_out.append(f"{solver} {name} on {t} threads")
+            elif solver == "metapack":
+                m.ours([name], [specs[name]], [t], options.seconds, 60)
+            elif best and convert(name):
+                m.pardiso(name, raw[name], t, best["setting"], 40)
 
 
 def cell(row, step):
@@ -159,22 +181,22 @@ def cell(row, step):
 
 def write(m, most):
     counts = sorted({r["threads"] for r in m.rows if not r["matrix"].startswith("shared/")} | {most})
-    names = [n for n in [*GENERATED, *FILES] if m.known(matrix=n)]
+    names = [n for n in [*GENERATED, *MODELLED, *FILES] if m.known(matrix=n)]
 
-    def ours(name, t):
-        rows = m.known(solver="metapack", matrix=name, threads=t)
-        return {k: min(r[k] for r in rows if k in r) for k in rows[0] if isinstance(rows[0][k], float)} if rows else None
+    ours = m.least
 
     def peers(name, t):
+        name = MODELLED.get(name, name)
         best = m.best_setting(name, most)
         right = [r for r in m.known(solver="pardiso", matrix=name, threads=t) if best and r.get("setting") == best["setting"] and "refactorize" in r]
         return min(right, key=lambda r: r["refactorize"], default=None)
 
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     text = [f"{datetime.date.today()}, {m.options.machine}, {memory:.0f} GiB; made by `bench/cores.py`. Milliseconds, the least of several; at",
-            f"{' / '.join(map(str, counts))} threads. PARDISO has the quickest of its settings {', '.join(SETTINGS)} on {most} threads that is right (backward",
-            "error at most 1e-14 after at most two refinements); a refactorization is a second one with the same analysis for both. Memory is",
-            f"what analysis, factorization and solve take beyond the input, at their peak, on {most} threads.", ""]
+            f"{' / '.join(map(str, counts))} threads. PARDISO has the quickest setting on {most} threads that is right (backward error at",
+            f"most 1e-14 after at most two refinements) of {', '.join(SETTINGS)}, of the first two for generated matrices, the first for",
+            "nlpkkt; a refactorization is a second one with the same analysis for both. Memory is what analysis, factorization and solve",
+            f"take beyond the input, at their peak, on {most} threads.", ""]
     for step in STEPS:
         rows, means = [], {t: [] for t in counts}
         for name in names:
@@ -182,16 +204,16 @@ def write(m, most):
             ratio = b[step] / a[step] if a and b else None
             for t in counts:
                 x, y = ours(name, t), peers(name, t)
-                if x and y:
+                if x and y and name not in MODELLED:
                     means[t].append(y[step] / x[step])
             rows.append([name, " / ".join(cell(ours(name, t), step) or "–" for t in counts), " / ".join(cell(peers(name, t), step) or "–" for t in counts),
                          f"{ratio:.2f}" if ratio and ratio >= 1 else f"**{ratio:.2f}**" if ratio else ""])
-        text += [f"**{step}**; PARDISO over ours in the geometric mean of the rows: " +
-                 ", ".join(f"{geometric_mean(v):.2f} at {t} ({len(v)})" for t, v in means.items() if v) + ".", "",
+        means = ", ".join(f"{geometric_mean(v):.2f} at {t} ({len(v)})" for t, v in means.items() if v)
+        text += [f"**{step}**" + (f"; PARDISO over ours in the geometric mean of the rows: {means}." if means else "."), "",
                  table([step, "METAPACK", "PARDISO", f"PARDISO / ours at {most}"], rows)]
     rows = []
     for name in names:
-        a, one, b = ours(name, most), ours(name, 1), m.best_setting(name, most)
+        a, one, b = ours(name, most), ours(name, 1), m.best_setting(MODELLED.get(name, name), most)
         if a:
             rows.append([name, f"{1e-6 * a['flops'] / a['refactorize']:.0f}", f"{one['refactorize'] / most / a['refactorize']:.2f}" if one else "",
                          f"{a['peak_mb']:.0f}", f"{b['peak_mb']:.0f}" if b else "", b["setting"] if b else ""])
@@ -203,10 +225,10 @@ def write(m, most):
     if pairs:
         text += [f"All {len(pairs)} shared matrices, one thread over {most}:", ""]
         rows = []
-        for step in ("analysis", "refactorize", "one side", "refined", "eight", "64 sides"):
-            slower = sorted(((b[step] / a[step], n, b[step]) for n, a, b in pairs if b[step] > 1.1 * a[step]), reverse=True)
-            rows.append([step, f"{geometric_mean([a[step] / b[step] for _, a, b in pairs]):.2f}", len(slower),
-                         "; ".join(f"{n} {x:.2f} ({ms:.3g} ms)" for x, n, ms in slower[:8])])
+        for step in STEPS_OF_ALL:
+            more = sorted(((x, n, b[step]) for n, a, b in pairs for x, s in slower(a, b) if s == step), reverse=True)
+            rows.append([step, f"{geometric_mean([a[step] / b[step] for _, a, b in pairs if b[step] > 0]):.2f}", len(more),
+                         "; ".join(f"{n} {x:.2f} ({ms:.3g} ms)" for x, n, ms in more[:8])])
         text += [table(["step", "mean", f"slower on {most} by more than a tenth", "the worst"], rows)]
     different = [n for n in {r["matrix"] for r in m.rows} if len({r["hash"] for r in m.known(solver="metapack", matrix=n)}) > 1]
     text += [f"The same bits of D and x for every number of threads: {'no: ' + ', '.join(sorted(different)) if different else 'yes, on all'}."]

@@ -17,17 +17,23 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 BOUND = 1e-14
 SETTINGS = collections.OrderedDict([
     ("metapack", ["default"]),
+    ("metapack_bare", ["bare"]),
     ("mumps", ["scotch", "auto", "pord", "amd"]),
     ("mumps_metis", ["metis", "metis+nomatching"]),
     ("ssids", ["matching", "default"]),
     ("pardiso", ["matching", "default", "md", "matching+md"]),
 ])
-TITLE = {"metapack": "METAPACK", "mumps": "MUMPS (Debian)", "mumps_metis": "MUMPS (METIS, OpenMP)",
+TITLE = {"metapack": "METAPACK", "metapack_bare": "METAPACK, bare", "mumps": "MUMPS (Debian)", "mumps_metis": "MUMPS (METIS, OpenMP)",
          "ssids": "SSIDS", "pardiso": "PARDISO"}
+OURS = ("metapack", "metapack_bare")
 GENERATED = ["nlpkkt 20", "nlpkkt 30", "nlpkkt 40", "control-distributed 30", "lin nx=40 ny=40 nz=40", "helmholtz 3d 50",
              "helmholtz 2d 700", "helmholtz 2d 300 boundary=absorbing", "stokes mac 183", "stokes q2q1 100",
              "lp-kkt 30000 60000 coupling=local", "lp-kkt 4000 8000 coupling=random", "optimal-control 5000",
              "quasi-definite 190", "random 3000 density=0.002"]
+
+
+def program(build, solver):
+    return os.path.join(build, "bench", "metapack" if solver in OURS else solver)
 
 
 def environment(build, solver, threads):
@@ -62,8 +68,8 @@ def busy():
 
 
 def run_one(options, solver, setting, threads, raw, timeout):
-    command = [os.path.join(options.build, "bench", solver), raw, str(threads), setting, str(options.repeats),
-               str(options.seconds)]
+    command = [program(options.build, solver), raw, str(threads), setting, str(options.repeats),
+               str(options.seconds), options.clock]
     try:
         done = subprocess.run(command, env=environment(options.build, solver, threads), capture_output=True,
                               text=True, timeout=timeout)
@@ -85,7 +91,7 @@ def measure(options, path):
         rows = [r for r in rows if r["solver"] not in options.again.split(",")
                 or not fnmatch.fnmatch(r["matrix"], options.only)]
     have = {(r["matrix"], r["solver"], r["setting"], r["threads"]) for r in rows}
-    solvers = [s for s in SETTINGS if os.path.exists(os.path.join(options.build, "bench", s))
+    solvers = [s for s in SETTINGS if os.path.exists(program(options.build, s))
                and (not options.solvers or s in options.solvers.split(","))]
     with open(path + ".part", "w") as file:
         file.writelines(json.dumps(r) + "\n" for r in rows)
@@ -130,15 +136,15 @@ def right(row):
     return "failed" not in row and row["backward_error"] <= BOUND
 
 
-def pick(rows, matrix, solver, threads):
+def pick(rows, matrix, solver, threads, key="factor_solve_s"):
     """The fastest right row, or None."""
     mine = [r for r in rows if (r["matrix"], r["solver"], r["threads"]) == (matrix, solver, threads) and right(r)]
-    return min(mine, key=lambda r: r["factor_solve_s"], default=None)
+    return min(mine, key=lambda r: r[key], default=None)
 
 
 def winning(sweep, matrix, solver, threads):
     """The settings to run: all, or the one that won an earlier sweep (none if no setting was right there)."""
-    if solver == "metapack" or not any(r["matrix"] == matrix and r["solver"] == solver for r in sweep):
+    if solver in OURS or not any(r["matrix"] == matrix and r["solver"] == solver for r in sweep):
         return SETTINGS[solver]
     best = pick(sweep, matrix, solver, threads)
     return [best["setting"]] if best else []
@@ -163,9 +169,47 @@ def machine():
     return f"{cpu}, {len(os.sched_getaffinity(0))} cores, {memory} GiB, Linux {platform.release()}"
 
 
+def kind_of(ours):
+    """What decides the time of a refactorization, roughly."""
+    if ours["inertia"][2] > 0:
+        return "singular"
+    if ours["delayed"] > 0.02 * ours["n"]:
+        return "pivots fail"
+    time = ours["refactor_s"] * 1e3
+    return "below 0.1 ms" if time < 0.1 else "0.1 to 1 ms" if time < 1 else "above 1 ms"
+
+
+def refactorizations(rows, threads, peer):
+    """Markdown lines: one analysis, then refactorize and solve; refined and judged by us, and bare, on the peer's terms."""
+    found, lines = collections.defaultdict(list), []
+    for name in sorted({r["matrix"] for r in rows if r["threads"] == threads}):
+        best = {s: pick(rows, name, s, threads, "refactor_solve_s") for s in (*OURS, peer)}
+        ours, bare, its = best["metapack"], best["metapack_bare"], best[peer]
+        if not ours or not its:
+            continue
+        times = [1e3 * r["refactor_solve_s"] if r else math.nan for r in (ours, bare, its)]
+        kind = kind_of(ours)
+        row = (times[2] / times[0], times[2] / times[1], name)
+        found[kind].append(row)
+        found["all"].append(row)
+        lines.append((row[0], f"| {name} | {ours['n']} | {kind} | {ours['inertia'][2]} | {ours['delayed']} | {1e3 * ours['refactor_s']:.3g} | "
+                      + " | ".join(f"{t:.3g}" for t in times) + f" | {its['setting']}{', perturbed ' + str(its['perturbed']) if its['perturbed'] > 0 else ''}"
+                      f" | {row[0]:.2f} | {row[1]:.2f} |"))
+    text = [f"| {TITLE[peer]}'s time / ours, geometric mean | matrices | refined | below 0.9 | worst | bare | below 0.9 |",
+            "|---|---:|---:|---:|---|---:|---:|"]
+    for kind, of in sorted(found.items()):
+        worst = min(of)
+        bare = [b for _, b, _ in of if b == b]
+        text.append(f"| {kind} | {len(of)} | {geometric_mean([a for a, _, _ in of]):.2f} | {sum(a < 0.9 for a, _, _ in of)} "
+                    f"| {worst[2]} {worst[0]:.2f} | {geometric_mean(bare):.2f} | {sum(b < 0.9 for b in bare)} |")
+    return text + ["", "| matrix | n | class | zero pivots | rejected | refactorize | and solve | and solve, bare | " + TITLE[peer]
+                   + " | its setting | ratio | bare |", "|---|---:|---|" + "---:|" * 6 + "---|---:|---:|",
+                   *(line for _, line in sorted(lines)), ""]
+
+
 def table(rows, threads, solvers):
     """Markdown lines of the per-matrix table and the means for one thread count."""
-    peers = [s for s in solvers if s != "metapack"]
+    peers = [s for s in solvers if s not in OURS]
     names = sorted({r["matrix"] for r in rows if r["threads"] == threads})
     lines = ["| matrix | n | nnz | GFLOP | " + " | ".join(TITLE[s] for s in solvers)
              + " | best peer / ours | analysis: " + " | ".join(TITLE[s] for s in solvers)
@@ -241,7 +285,11 @@ def report(options, rows):
             + " The settings were those that had won an earlier sweep over all of them." * bool(options.winners)
             + f" Beside {options.busy} busy processes." * (options.busy > 0), ""]
     for threads in sorted({r["threads"] for r in rows}, reverse=True):
-        text += table(rows, threads, solvers)
+        if options.refactorize:
+            text += [f"## Refactorize and solve, {threads} thread{'s' * (threads > 1)}, ms of {options.clock}", ""]
+            text += [line for s in solvers if s not in OURS for line in refactorizations(rows, threads, s)]
+        else:
+            text += table(rows, threads, solvers)
     os.makedirs(os.path.dirname(os.path.abspath(options.report)), exist_ok=True)
     with open(options.report + ".part", "w", encoding="utf-8") as file:
         file.write("\n".join(text))
@@ -266,6 +314,10 @@ def main():
     parser.add_argument("--results", help="rows, default BUILD/bench/results.jsonl")
     parser.add_argument("--winners", metavar="FILE", help="rows of an earlier sweep: each solver runs with the setting that won there")
     parser.add_argument("--minima", action="store_true", help="report minima, not medians: for a machine that others use")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
+                        help="cpu: all threads' time on the processor, for a machine that others use")
+    parser.add_argument("--refactorize", action="store_true",
+                        help="report refactorizations with one analysis, and solves, in place of first factorizations, by class")
     parser.add_argument("--report", help="write the table here")
     options = parser.parse_args()
     options.thread_list = sorted({int(t) for t in options.threads.split(",")})
@@ -276,7 +328,8 @@ def main():
         for process in others:
             process.kill()
     if options.minima:
-        rows = [dict(r, **{key: r["min_" + key] for key in ("analyse_s", "factor_s", "solve_s", "factor_solve_s")
+        rows = [dict(r, **{key: r["min_" + key] for key in ("analyse_s", "factor_s", "solve_s", "factor_solve_s", "plain_solve_s",
+                                                                       "refactor_s", "refactor_solve_s")
                            if "min_" + key in r}) for r in rows]
     if options.report and rows:
         report(options, rows)

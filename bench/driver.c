@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Time one solver on one matrix: `bench_SOLVER FILE.raw THREADS [SETTING [REPEATS [SECONDS [SIDES]]]]`
+/* Time one solver on one matrix: `bench_SOLVER FILE.raw THREADS [SETTING [REPEATS [SECONDS [CLOCK [SIDES]]]]]`
  * prints one JSON object. After a warm-up it analyses, factorizes and solves REPEATS times or more
- * (fewer once SECONDS are used up). The right-hand side is A times ones. Up to two steps of
+ * (fewer once SECONDS are used up), and then as often factorizes with the last analysis and solves
+ * (`refactor...`). CLOCK is `wall`, or `cpu`: the time of all threads on the processor, for a
+ * machine that others use. The right-hand side is A times ones. Up to two steps of
  * refinement, until the componentwise backward error is at most 1e-14, are taken for each solver
  * that does not refine by itself; the time of their solves is counted, that of their residuals is
- * not. A solver that refines by itself pays for its residuals. With SIDES it is also factorized again
- * by the same analysis, and solved for so many right-hand sides together, where the solver does that. */
+ * not. A solver that refines by itself pays for its residuals. With SIDES it also solves for so many
+ * right-hand sides together, where the solver does that. */
 #include "bench.h"
 #include <complex.h>
 #include <math.h>
@@ -16,10 +18,16 @@
 
 enum { MAX_REPEATS = 64, MAX_STEPS = 2 };
 
-static double now_s(void) {
+static clockid_t clock_used = CLOCK_MONOTONIC;
+
+static double clock_s(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now_s(void) {
+    return clock_s(clock_used);
 }
 
 /* A field of /proc/self/status in kB. */
@@ -200,28 +208,21 @@ static double median(double *values, int count) {
     return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
 }
 
-/* The least of three factorizations more, by the analysis that there is, and of three solves of so many
- * sides together; NaN where there is none. */
-static const char *again(const bench_matrix *a, int sides, double limit_s, double *factor_s,
-                         double *sides_s) {
+/* The least of three solves of so many sides together; NaN where the solver has no such call. */
+static const char *solve_sides(const bench_matrix *a, int sides, double limit_s, double *sides_s) {
     enum { TIMES = 3 };
     const size_t count = (size_t)a->n * (a->complex_values ? 2 : 1) * (size_t)sides;
+    *sides_s = NAN;
+    if (!bench_solve_sides) return NULL;
     double *b = malloc((count + 1) * sizeof *b), *x = malloc((count + 1) * sizeof *x);
     const char *why = b && x ? NULL : "no memory";
-    *factor_s = *sides_s = INFINITY;
     for (size_t i = 0; b && i < count; i++) b[i] = (double)(i % 1000) - 500;
-    double begin = now_s();
-    for (int k = 0; k < TIMES && !why && (k == 0 || now_s() - begin < limit_s); k++) {
-        const double start = now_s();
-        why = bench_factorize(a);
-        *factor_s = fmin(*factor_s, now_s() - start);
-    }
-    begin = now_s();
-    for (int k = 0; k < TIMES && !why && bench_solve_sides; k++) {
+    const double begin = clock_s(CLOCK_MONOTONIC);
+    for (int k = 0; k < TIMES && !why; k++) {
         const double start = now_s();
         why = bench_solve_sides(a, sides, b, x);
-        *sides_s = fmin(*sides_s, now_s() - start);
-        if (now_s() - begin > limit_s) break;
+        *sides_s = fmin(*sides_s, now_s() - start); /* of NaN and a number it is this */
+        if (clock_s(CLOCK_MONOTONIC) - begin > limit_s) break;
     }
     free(b);
     free(x);
@@ -253,9 +254,48 @@ static const char *warm_up(bool complex_values) {
     return why;
 }
 
+/* Times of a round, each over all rounds. */
+typedef struct times {
+    double analyse_s[MAX_REPEATS], factor_s[MAX_REPEATS], solve_s[MAX_REPEATS];
+    double plain_s[MAX_REPEATS], both_s[MAX_REPEATS];
+    int analysed, done;
+} times;
+
+/* Rounds: `repeats`, more where these are quick, fewer where `limit_s` are used up. analyses: each
+ * round begins with one. */
+static const char *rounds(const bench_matrix *a, bool analyses, int repeats, double limit_s,
+                          work *v, result *res, times *t) {
+    const char *why = NULL;
+    const double begin = clock_s(CLOCK_MONOTONIC);
+    for (int k = -1; t->done < MAX_REPEATS;
+         k++) { /* -1: a run that counts only if there is no time for another */
+        const double used = clock_s(CLOCK_MONOTONIC) - begin;
+        if (t->done >= repeats && used > fmin(limit_s, 0.3))
+            break; /* small matrices are run more often */
+        const double start = now_s();
+        if (analyses) why = bench_analyse(a);
+        const double middle = now_s();
+        if (!why) why = bench_factorize(a);
+        const double end = now_s();
+        if (!why) why = solve(a, v, res);
+        if (why) return why;
+        const bool last = clock_s(CLOCK_MONOTONIC) - begin > limit_s;
+        if (k < 0 && !last) continue;
+        t->analyse_s[t->analysed++] = middle - start;
+        t->factor_s[t->done] = end - middle;
+        t->plain_s[t->done] = res->plain_s;
+        t->solve_s[t->done] = res->solve_s;
+        t->both_s[t->done] = t->factor_s[t->done] + t->solve_s[t->done];
+        t->done++;
+        if (last) break;
+    }
+    return NULL;
+}
+
 int main(int argc, char **argv) {
     if (argc < 3) {
-        fprintf(stderr, "usage: %s FILE.raw THREADS [SETTING [REPEATS [SECONDS [SIDES]]]]\n",
+        fprintf(stderr,
+                "usage: %s FILE.raw THREADS [SETTING [REPEATS [SECONDS [wall|cpu [SIDES]]]]]\n",
                 argv[0]);
         return 1;
     }
@@ -263,7 +303,8 @@ int main(int argc, char **argv) {
     const char *setting = argc > 3 ? argv[3] : "default";
     int repeats = argc > 4 ? atoi(argv[4]) : 5;
     double limit_s = argc > 5 ? atof(argv[5]) : 30;
-    const int sides = argc > 6 ? atoi(argv[6]) : 0;
+    if (argc > 6 && !strcmp(argv[6], "cpu")) clock_used = CLOCK_PROCESS_CPUTIME_ID;
+    const int sides = argc > 7 ? atoi(argv[7]) : 0;
     if (repeats > MAX_REPEATS) repeats = MAX_REPEATS;
 
     bench_matrix a = {0};
@@ -278,33 +319,13 @@ int main(int argc, char **argv) {
     reset_peak();
     double before_kb = status_kb("VmRSS");
 
-    double analyse_s[MAX_REPEATS], factor_s[MAX_REPEATS], solve_s[MAX_REPEATS];
-    double plain_s[MAX_REPEATS], both_s[MAX_REPEATS];
     result res = {0};
-    int analysed = 0, done = 0;
-    double begin = now_s();
-    for (int k = -1; done < MAX_REPEATS && !why;
-         k++) { /* -1: a run that counts only if there is no time for another */
-        if (done >= repeats && now_s() - begin > 0.3) break; /* small matrices are run more often */
-        double start = now_s();
-        why = bench_analyse(&a);
-        double middle = now_s();
-        if (!why) why = bench_factorize(&a);
-        double end = now_s();
-        if (!why) why = solve(&a, &v, &res);
-        if (why) break;
-        bool last = now_s() - begin > limit_s;
-        if (k < 0 && !last) continue;
-        analyse_s[analysed++] = middle - start;
-        factor_s[done] = end - middle;
-        plain_s[done] = res.plain_s;
-        solve_s[done] = res.solve_s;
-        both_s[done] = factor_s[done] + solve_s[done];
-        done++;
-        if (last) break;
-    }
-    double peak_kb = status_kb("VmHWM") - before_kb, again_s = NAN, sides_s = NAN;
-    if (!why && sides > 0) why = again(&a, sides, limit_s, &again_s, &sides_s);
+    times first = {0}, later = {0};
+    if (!why) why = rounds(&a, true, repeats, limit_s, &v, &res, &first);
+    double peak_kb = status_kb("VmHWM") - before_kb;
+    if (!why) why = rounds(&a, false, repeats, limit_s, &v, &res, &later);
+    double sides_s = NAN;
+    if (!why && sides > 0) why = solve_sides(&a, sides, limit_s, &sides_s);
     bench_facts f = {-1, -1, -1, -1, -1, -1, -1, res.unrefined, res.steps, "?"};
     bench_tell(&f);
     printf("{\"solver\": \"%s\", \"version\": \"%s\", \"setting\": \"%s\", \"threads\": %d, \"n\": "
@@ -315,15 +336,20 @@ int main(int argc, char **argv) {
         printf("\"failed\": \"%s\"}\n", why);
     } else {
         printf("\"repeats\": %d, \"analyse_s\": %.6f, \"factor_s\": %.6f, \"solve_s\": %.6f, "
-               "\"plain_solve_s\": %.6f, \"factor_solve_s\": %.6f, ",
-               done, median(analyse_s, analysed), median(factor_s, done), median(solve_s, done),
-               median(plain_s, done), median(both_s, done));
-        printf("\"min_analyse_s\": %.6f, \"min_factor_s\": %.6f, \"min_solve_s\": %.6f, "
-               "\"min_factor_solve_s\": %.6f, \"peak_mb\": %.1f, ",
-               analyse_s[0], factor_s[0], solve_s[0], both_s[0], peak_kb / 1024);
-        if (sides > 0) printf("\"again_factor_s\": %.6f, ", again_s);
-        if (sides > 0 && isfinite(sides_s))
-            printf("\"sides\": %d, \"sides_s\": %.6f, ", sides, sides_s);
+               "\"plain_solve_s\": %.6f, \"factor_solve_s\": %.6f, \"refactor_s\": %.6f, "
+               "\"refactor_solve_s\": %.6f, ",
+               first.done, median(first.analyse_s, first.analysed),
+               median(first.factor_s, first.done), median(first.solve_s, first.done),
+               median(first.plain_s, first.done), median(first.both_s, first.done),
+               median(later.factor_s, later.done), median(later.both_s, later.done));
+        printf(
+            "\"min_analyse_s\": %.6f, \"min_factor_s\": %.6f, \"min_solve_s\": %.6f, "
+            "\"min_plain_solve_s\": %.6f, \"min_factor_solve_s\": %.6f, \"min_refactor_s\": %.6f, "
+            "\"min_refactor_solve_s\": %.6f, \"clock\": \"%s\", \"peak_mb\": %.1f, ",
+            first.analyse_s[0], first.factor_s[0], first.solve_s[0], first.plain_s[0],
+            first.both_s[0], later.factor_s[0], later.both_s[0],
+            clock_used == CLOCK_MONOTONIC ? "wall" : "cpu", peak_kb / 1024);
+        if (isfinite(sides_s)) printf("\"sides\": %d, \"sides_s\": %.6f, ", sides, sides_s);
         printf("\"unrefined\": %.3e, \"backward_error\": %.3e, \"steps\": %d, ",
                isfinite(f.unrefined) ? f.unrefined : 1e300, isfinite(res.error) ? res.error : 1e300,
                (int)f.steps);

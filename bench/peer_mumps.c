@@ -11,7 +11,7 @@
 #include <zmumps_c.h>
 
 const char *const bench_name = "mumps";
-const bool bench_refines = false;
+bool bench_refines = false;
 
 /* Both BLAS threads and OpenMP threads follow `threads`; either library may be absent. */
 void openblas_set_num_threads(int threads) __attribute__((weak));

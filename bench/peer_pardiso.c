@@ -11,7 +11,7 @@
 #include <string.h>
 
 const char *const bench_name = "pardiso";
-const bool bench_refines = false;
+bool bench_refines = false;
 
 static void *handle[64];
 static MKL_INT iparm[64], mtype, *ia, *ja;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 const char *const bench_name = "ssids";
-const bool bench_refines = false;
+bool bench_refines = false;
 
 static struct spral_ssids_options options;
 static struct spral_ssids_inform inform;

@@ -210,8 +210,9 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
                                   t.vertex_perm, NULL);
     }
     if (!mpk_failed(status) && method == MPK_ORDERING_AUTO && !c->device && !c->problem->split &&
-        c->choice->ordering == MPK_ORDERING_AMD && c->options->model_threads > 1)
-        status = mpki_etree_reroot(c->ctx, c->loops, graph, REROOTED_S, &t.tree, &turned);
+        c->choice->ordering == MPK_ORDERING_AMD)
+        status = mpki_etree_reroot(c->ctx, c->loops, graph, c->options->model_threads, REROOTED_S,
+                                   &t.tree, &turned);
     if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;

@@ -350,11 +350,19 @@ void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg
     mpki_lock_take(&pool->lock);
     heap_push(pool, (task){priority, pool->order++, fn, arg, item});
     pool->counts.pushes++;
-    call_some(pool, 1);
+    if (pool->running > 0 || pool->loops) call_some(pool, 1); /* else the run calls for all at once */
+    mpki_lock_give(&pool->lock);
+}
+
+/* For what is queued, but for so many tasks of it. */
+static void call_for_queued(mpki_pool *pool, int64_t but) {
+    mpki_lock_take(&pool->lock);
+    call_some(pool, pool->queued - but);
     mpki_lock_give(&pool->lock);
 }
 
 void mpki_pool_run(mpki_pool *pool) {
+    call_for_queued(pool, 1);
     work(pool, 0);
 }
 
@@ -456,6 +464,7 @@ double mpki_pool_wake_s(mpki_pool *pool) {
         while (mpki_now_s() - rest < 1.5 * SPIN_S) mpki_relax(); /* all sleep now */
         const double begin = mpki_now_s();
         mpki_pool_push(pool, 0, answer, &answered, 0);
+        call_for_queued(pool, 0);
         while (!atomic_load(&answered) && mpki_now_s() - begin < MOST) mpki_relax();
         took[count] = mpki_now_s() - begin;
         mpki_pool_run(pool);

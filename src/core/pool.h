@@ -51,7 +51,7 @@ typedef struct mpki_pool_counts {
 mpki_pool_counts mpki_pool_count(mpki_pool *pool);
 
 /** Queue fn(pool, worker, arg, item); the highest priority runs first. From any worker or before
- * the run. */
+ * the run, which then calls workers for all of them: two, who call others, and so on. */
 void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg, int64_t item);
 /** Run until no task is queued or running; the caller is worker 0. */
 void mpki_pool_run(mpki_pool *pool);

@@ -15,7 +15,7 @@
 
 /** Are the products of any two such scales well inside the range? */
 static inline bool mpki_scale_near(double s) {
-    return s > 0x1p-500 && s < 0x1p+500;
+    return (s > 0x1p-500) & (s < 0x1p+500);
 }
 static inline bool mpki_scales_near(int32_t n, const double *s) {
     bool all = true;
@@ -37,7 +37,7 @@ enum { MPKI_MORE_SWEEPS = 12 };
 
 /** Is a row's largest entry m near 1? */
 MPKI_SCALED_FN bool mpki_even(double m) {
-    return m <= 0x1p16 && (m >= 0x1p-16 || m == 0);
+    return (m <= 0x1p16) & ((m >= 0x1p-16) | (m == 0));
 }
 
 /** What a scale may be. */

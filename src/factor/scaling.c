@@ -23,7 +23,7 @@ static double range_of(const mpk_analysis *an, const mpk_options *options) {
 }
 
 /* Passes over entries and rows: by ranges of them, where there are threads. */
-enum { ENTRIES_EACH = 1 << 15, ROWS_EACH = 1 << 14, WORTH_THREADS = 100000 };
+enum { ENTRIES_EACH = 1 << 15, ROWS_EACH = 1 << 12, WORTH_THREADS = 100000 };
 
 typedef struct pass {
     const mpk_analysis *an;

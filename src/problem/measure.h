@@ -37,7 +37,14 @@ typedef struct mpki_quality {
      * r nor b is rounding beside (|A| |x| + |b|)_i */
     double rows, unresolved;
     bool missed;
+    /* |r_i| <= mpki_within(scalar) (|A| |x| + |b|)_i in every row; false: not, or not known */
+    bool within;
 } mpki_quality;
+
+/** Then v^T b = v^T r is no more than this of |v|^T (|A| |x| + |b|) for every v in A's kernel. */
+static inline double mpki_within(mpk_scalar scalar) {
+    return scalar == MPK_S || scalar == MPK_C ? 0x1p29 * 1e-13 : 1e-13;
+}
 
 /** Nothing is known. */
 #define MPKI_UNMEASURED                                                                            \

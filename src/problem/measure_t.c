@@ -31,13 +31,13 @@ static bool inside(double x) {
     return x == 0 || (x > mpki_nearly_zero(SINGLE) && x < mpki_nearly_infinite(SINGLE));
 }
 
-/* omega_1 and omega_2 of Arioli, Demmel & Duff (1989), and what is measured by rows; false: a row
- * is near the ends. */
+/* omega_1 and omega_2 of Arioli, Demmel & Duff (1989), what is measured by rows, and the largest
+ * |r_i| / w_i; false: a row is near the ends. */
 static bool componentwise(const mpki_system *s, const T *b, const T *r, const double *w,
-                          double x_norm, double omega[2], mpki_by_rows *rows) {
+                          double x_norm, double omega[2], mpki_by_rows *rows, double *most) {
     const int32_t n = s->a.n;
     const double tiny = 1000.0 * n * (double)R_EPS / 2;
-    double omega1 = 0, omega2 = 0;
+    double omega1 = 0, omega2 = 0, others = 0;
     for (int32_t i = 0; i < n; i++) {
         const double bi = modulus(b[i]), ri = modulus(r[i]);
         const double all = s->row_norm[i] * x_norm + bi;
@@ -52,9 +52,11 @@ static bool componentwise(const mpki_system *s, const T *b, const T *r, const do
         } else {
             const double q = ri / (w[i] - bi + s->row_norm[i] * x_norm);
             omega2 = mpki_larger(omega2, q);
+            others = mpki_larger(others, ri / w[i]);
         }
     }
     omega[0] = omega1, omega[1] = omega2;
+    *most = mpki_larger(omega1, others);
     return true;
 }
 
@@ -74,16 +76,17 @@ bool FN(quality)(const mpki_system *s, const void *vx, const void *vb, const voi
     const T *x = vx, *b = vb, *r = vr;
     const int32_t n = s->a.n;
     mpki_judged j = {.x_norm = norm_inf(n, x), .b_norm = norm_inf(n, b), .r_norm = norm_inf(n, r)};
-    double omega[2];
+    double omega[2], most;
     mpki_by_rows rows = {0, 0, 0, false};
     *q = (mpki_quality){0};
     if (!inside(j.x_norm) || !inside(j.b_norm) || !isfinite(j.r_norm) ||
-        !componentwise(s, b, r, w, j.x_norm, omega, &rows))
+        !componentwise(s, b, r, w, j.x_norm, omega, &rows, &most))
         return false;
     j.omega1 = omega[0], j.omega2 = omega[1];
     j.b_two = FN(column_norm)(n, b), j.r_two = FN(column_norm)(n, r);
     if (!FN(quality_of)(s, &j, q)) return false;
     mpki_rows_told(&rows, q);
+    q->within = most <= mpki_within(SINGLE ? MPK_S : MPK_D);
     return true;
 }
 

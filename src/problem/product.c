@@ -56,7 +56,7 @@ double mpki_row_sums(const mpk_problem_view *a, double *sums) {
 
 /* Shares of the columns, as many as A is large, each with sums of its own; these are added in their
  * order. */
-enum { SHARES = 4, SHARE = 65536, ROWS_ADDED = 1 << 14 };
+enum { SHARES = 4, SHARE = 65536, ROWS_ADDED = 1 << 12 };
 
 typedef struct summing {
     const mpk_problem_view *a;

@@ -32,10 +32,18 @@ static bool has_kernel(const mpk_factor *fac) {
            (rank == MPK_RANK_NUMERICAL || rank == MPK_RANK_STRUCTURAL);
 }
 
-/* Is b in A's range? As mpki_basis_says(). w [in] n: |A| |x| + |b| */
-static int in_range(const mpki_solve_work *work, const void *b, const double *w) {
+/* Is b in A's range? As mpki_basis_says(): what all of the kernel says where the rows of A x = b
+ * leave it no choice (mpki_quality.within), else the vectors that are found. x: its solution, whose
+ * errors are q; w [inout] n: |A| |x| + |b| */
+static int in_range(mpki_solve_work *work, const void *x, const void *b, const mpki_quality *q,
+                    double *w) {
     const mpk_problem_view *a = &work->system.a;
     const bool symmetric = a->scalar >= MPK_C && a->symmetry == MPK_SYMMETRIC;
+    if (q->within && !work->system.skew) return 1;
+    if (!work->kernel->made) { /* with what has w */
+        if (mpk_failed(mpki_basis_make(work, false, work->kernel))) return 0;
+        (void)MPKI_DISPATCH(a->scalar, measure)(&work->system, x, b, work->r, w, work->sums);
+    }
     const bool is = MPKI_DISPATCH(a->scalar, consistent)(a->n, work->m.fac->scale, symmetric,
                                                          work->kernel, b, w);
     return mpki_basis_says(work->kernel, !is);
@@ -149,7 +157,8 @@ static mpk_status refine_some(const mpki_columns *c, int32_t r, int32_t count, c
         if (mpki_lossy(c->fac) && !(work->last.componentwise <= accuracy) &&
             mpk_failed(iterate_column(c, r, work, accuracy, y->x, &before, info)))
             return mpki_failed(c->ctx);
-        const int said = work->kernel ? in_range(work, y->b, y->w) : 0;
+        const int said = work->kernel ? in_range(work, y->x, y->b, &work->last, y->w) : 0;
+        if (mpk_failed(mpki_failed(c->ctx))) return mpki_failed(c->ctx);
         const bool others = verdict->solved;
         verdict->solved = true;
         const mpk_status status = mpki_judge(c->ctx, c->fac, work, accuracy, y->x, verdict);
@@ -186,10 +195,7 @@ mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found) {
     mpki_basis basis = {0};
     mpki_turned turned = {0};
     mpk_status status = c->transposed ? mpki_solve_work_turn(c->ctx, &work, &turned) : MPK_OK;
-    if (!mpk_failed(status) && has_kernel(c->fac)) {
-        work.kernel = &basis;
-        status = mpki_basis_make(&work, false, &basis);
-    }
+    if (has_kernel(c->fac)) work.kernel = &basis;
     if (!mpk_failed(status))
         status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
     if (!mpk_failed(status)) status = refine_columns(c, &work, accuracy, found);

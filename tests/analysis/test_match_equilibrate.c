@@ -99,6 +99,60 @@ static void robust(void **state) {
     assert_true(far[4] == 0.5);
 }
 
+/* By the words of it: each scaled entry kept inside the range, whatever its factors are. */
+static void by_the_book(int32_t n, const int64_t *ap, const int32_t *ai, const double *ax,
+                        int sweeps, double *s) {
+    double *largest = malloc((size_t)n * sizeof *largest);
+    for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
+        bool even = true;
+        for (int32_t i = 0; i < n; i++) largest[i] = 0;
+        for (int32_t j = 0; j < n; j++)
+            for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
+                const double a = mpki_scaled(ax[k], s[ai[k]], s[j]);
+                const double in = ax[k] > 0 ? fmin(fmax(a, DBL_MIN), DBL_MAX) : 0;
+                largest[ai[k]] = fmax(largest[ai[k]], in);
+                largest[j] = fmax(largest[j], in);
+            }
+        for (int32_t i = 0; i < n; i++) even = even && mpki_even(largest[i]);
+        if (sweep >= sweeps && even) break;
+        for (int32_t i = 0; i < n; i++)
+            if (largest[i] > 0) s[i] = mpki_rescaled(s[i], largest[i]);
+        if (sweep + 1 >= sweeps && even) break;
+    }
+    free(largest);
+}
+
+/* Entries and scales of all sizes, rows of zeros: the same scales as by the book, to the bit. */
+static void all_sizes(void **state) {
+    (void)state;
+    enum { N = 60, KINDS = 7 };
+    static const int most[KINDS] = {3, 190, 230, 450, 520, 1000, 1000};
+    static const int scales[KINDS] = {0, 0, 195, 0, 250, 0, 700};
+    random_state = 11;
+    for (int turn = 0; turn < 20 * KINDS; turn++) {
+        const int kind = turn % KINDS;
+        int64_t ap[N + 1] = {0}, nnz = 0;
+        int32_t ai[N * N];
+        double ax[N * N], s[N], book[N];
+        for (int32_t j = 0; j < N; j++) {
+            const bool none = random_below(20) == 0;
+            for (int32_t i = j; i < N; i++)
+                if (random_below(10) < 2) {
+                    ai[nnz] = i;
+                    const int e = random_below(2 * most[kind] + 1) - most[kind];
+                    ax[nnz++] =
+                        none || random_below(8) == 0 ? 0 : ldexp(1 + random_below(1000) / 1000., e);
+                }
+            ap[j + 1] = nnz;
+            s[j] = book[j] = ldexp(1, random_below(2 * scales[kind] + 1) - scales[kind]);
+        }
+        const int sweeps = 1 + turn % 4;
+        by_the_book(N, ap, ai, ax, sweeps, book);
+        assert_int_equal(mpki_equilibrate(ctx, N, ap, ai, ax, sweeps, 1, s), MPK_OK);
+        assert_memory_equal(s, book, sizeof s);
+    }
+}
+
 static void small_orders(void **state) {
     (void)state;
     const int64_t ap[] = {0, 1};
@@ -133,9 +187,10 @@ static void allocation_may_fail(void **state) {
 /* Large ones are shared by threads: the same bits. */
 static void threads_share(void **state) {
     (void)state;
-    enum { N = 20000, EACH = 60, THREADS = 7 };
+    enum { N = 20000, EACH = 60, THREADS = 18 };
     mpk_context *own = NULL; /* it keeps its threads */
     assert_int_equal(mpk_context_create(NULL, &own), MPK_OK);
+    mpki_context_set_cores(own, THREADS);
     int64_t *ap = calloc(N + 1, sizeof *ap), nnz = 0;
     int32_t *ai = calloc((size_t)N * EACH, sizeof *ai);
     double *ax = calloc((size_t)N * EACH, sizeof *ax), *s = calloc(2 * (size_t)N, sizeof *s);
@@ -161,11 +216,9 @@ static void threads_share(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(sweeps_by_hand),
-                                       TEST(converges),
-                                       TEST(robust),
-                                       TEST(small_orders),
-                                       cmocka_unit_test(threads_share),
-                                       TEST(allocation_may_fail)};
+    const struct CMUnitTest tests[] = {
+        TEST(sweeps_by_hand),     TEST(converges),    TEST(robust),
+        TEST(all_sizes),          TEST(small_orders), cmocka_unit_test(threads_share),
+        TEST(allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,7 +320,7 @@ static void test_rerooted(void **state) {
         const mpki_cost before = mpki_etree_cost(&graph, &tree, 1);
         const int32_t height = height_of(&tree);
         bool turned;
-        assert_int_equal(mpki_etree_reroot(ctx, NULL, &graph, 0, &tree, &turned), MPK_OK);
+        assert_int_equal(mpki_etree_reroot(ctx, NULL, &graph, 2, 0, &tree, &turned), MPK_OK);
         assert_true(is_permutation(n, tree.perm));
         const mpki_cost after = mpki_etree_cost(&graph, &tree, 1);
         assert_true(any ? after.nnz <= before.nnz : after.nnz == before.nnz);

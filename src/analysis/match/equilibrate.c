@@ -11,13 +11,37 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1, of the rows from begin on, for there
- * are no others; 0 only for rows of zeros. safe: s is near 1 */
-static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begin, int32_t end,
+/* How scales lie in the range of doubles. */
+typedef enum nearness {
+    FAR,  /* products of two may leave it */
+    NEAR, /* entries that are scaled by two may */
+    CLOSE /* nor do these, but entries that are very large or small themselves */
+} nearness;
+
+/* Sweeps from even maxima, which change scales by 2^8 at most, after which these are close still: a
+ * product of two is within 2^-480 and 2^480. */
+enum { MILD_SWEEPS = 5 };
+
+static nearness nearness_of(int32_t n, const double *scale) {
+    bool close = true;
+    for (int32_t i = 0; i < n; i++) close &= (scale[i] > 0x1p-200) & (scale[i] < 0x1p+200);
+    return close ? CLOSE : mpki_scales_near(n, scale) ? NEAR : FAR;
+}
+
+/* Entries whose scaled value is not 0 where scales are close, and they are not. */
+static bool moderate(int64_t count, const double *absval) {
+    bool all = true;
+    for (int64_t k = 0; k < count; k++) all &= (absval[k] == 0) | (absval[k] > 0x1p-500);
+    return all;
+}
+
+/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1, of the rows begin .. rows-1, for there
+ * are no others; 0 only for rows of zeros */
+static inline __attribute__((always_inline)) void maxima(int32_t rows, int32_t begin, int32_t end,
                                                          const int64_t *ap, const int32_t *ai,
                                                          const double *absval, const double *s,
-                                                         bool safe, double *largest) {
-    for (int32_t i = begin; i < n; i++) largest[i] = 0;
+                                                         const nearness near, double *largest) {
+    for (int32_t i = begin; i < rows; i++) largest[i] = 0;
     for (int32_t j = begin; j < end; j++) {
         const double sj = s[j];
         double most = largest[j];
@@ -25,8 +49,8 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             const int32_t i = ai[k];
             const double size = absval[k];
-            double a = safe ? size * (s[i] * sj) : mpki_scaled(size, s[i], sj);
-            a = size > 0 ? clamp(a, DBL_MIN, DBL_MAX) : 0;
+            double a = near == FAR ? mpki_scaled(size, s[i], sj) : size * (s[i] * sj);
+            if (near != CLOSE) a = size > 0 ? clamp(a, DBL_MIN, DBL_MAX) : 0;
             most = a > most ? a : most;
             largest[i] = a > largest[i] ? a : largest[i];
         }
@@ -34,56 +58,81 @@ static inline __attribute__((always_inline)) void maxima(int32_t n, int32_t begi
     }
 }
 
-/* Threads share the columns; each has maxima of its own, and the largest of these does not depend
- * on how many there are. More of them would spend their time on these. */
-enum { PARTS = 8, WORTH_A_THREAD = 100000, MERGED = 1 << 14 };
+/* Threads share the columns; each has maxima of its own, of the rows that its columns reach, and the
+ * largest of these does not depend on how many there are. More of them would spend their time on these. */
+enum { PARTS = 16, WORTH_A_THREAD = 100000, MERGED = 1 << 12 };
 
 typedef struct searching {
     int32_t n;
     const int64_t *ap;
     const int32_t *ai;
     const double *absval, *scale;
-    bool near;
+    nearness near;
     int parts;
-    int32_t cut[PARTS + 1];
-    double *largest; /* parts x n */
+    int32_t cut[PARTS + 1], rows[PARTS]; /* columns; where their rows end */
+    int64_t at[PARTS];     /* where a part's maxima begin in own, less its first row */
+    double *largest, *own; /* n; own: of the parts, where there are several */
     double *rescaled;
-    _Atomic bool even, now_near; /* of all rows: their largest entries; their scales */
+    /* of all rows: are their largest entries near 1; not near the ends of the range; not 0 */
+    _Atomic bool even, inside, some;
 } searching;
 
 static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     const searching *s = arg;
-    double *largest = s->largest + t * s->n;
-    if (s->near)
-        maxima(s->n, s->cut[t], s->cut[t + 1], s->ap, s->ai, s->absval, s->scale, true, largest);
+    double *largest = s->parts > 1 ? s->own + s->at[t] : s->largest;
+    const int32_t rows = s->rows[t], begin = s->cut[t], end = s->cut[t + 1];
+    if (s->near == CLOSE)
+        maxima(rows, begin, end, s->ap, s->ai, s->absval, s->scale, CLOSE, largest);
+    else if (s->near == NEAR)
+        maxima(rows, begin, end, s->ap, s->ai, s->absval, s->scale, NEAR, largest);
     else
-        maxima(s->n, s->cut[t], s->cut[t + 1], s->ap, s->ai, s->absval, s->scale, false, largest);
+        maxima(rows, begin, end, s->ap, s->ai, s->absval, s->scale, FAR, largest);
+}
+
+static void rows_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
+    (void)pool, (void)worker;
+    searching *s = arg;
+    int32_t last = s->cut[t + 1] - 1;
+    for (int64_t k = s->ap[s->cut[t]]; k < s->ap[s->cut[t + 1]]; k++)
+        last = s->ai[k] > last ? s->ai[k] : last;
+    s->rows[t] = last + 1;
 }
 
 static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     searching *s = arg;
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
-    bool even = true;
-    for (int p = 1; p < s->parts; p++)
-        for (int64_t i = begin < s->cut[p] ? s->cut[p] : begin; i < end; i++)
-            if (s->largest[p * (int64_t)s->n + i] > s->largest[i])
-                s->largest[i] = s->largest[p * (int64_t)s->n + i];
-    for (int64_t i = begin; i < end; i++) even &= mpki_even(s->largest[i]);
+    bool even = true, inside = true, some = true;
+    if (s->parts > 1) memset(s->largest + begin, 0, (size_t)(end - begin) * sizeof *s->largest);
+    for (int p = 0; s->parts > 1 && p < s->parts; p++) {
+        const double *own = s->own + s->at[p];
+        const int64_t first = begin < s->cut[p] ? s->cut[p] : begin;
+        for (int64_t i = first; i < end && i < s->rows[p]; i++)
+            s->largest[i] = own[i] > s->largest[i] ? own[i] : s->largest[i];
+    }
+    for (int64_t i = begin; i < end; i++) {
+        const double m = s->largest[i];
+        even &= mpki_even(m);
+        inside &= (m <= 0x1p+900) & ((m >= 0x1p-900) | (m == 0));
+        some &= m > 0;
+    }
     if (!even) atomic_store(&s->even, false);
+    if (!inside) atomic_store(&s->inside, false);
+    if (!some) atomic_store(&s->some, false);
 }
 
 static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     searching *s = arg;
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
-    bool near = true;
-    for (int64_t i = begin; i < end; i++) {
-        if (s->largest[i] > 0) s->rescaled[i] = mpki_rescaled(s->rescaled[i], s->largest[i]);
-        near &= mpki_scale_near(s->rescaled[i]);
+    const double *restrict largest = s->largest;
+    double *restrict scale = s->rescaled;
+    for (int64_t i = begin; i < end; i++) { /* by selections, for several rows at a time */
+        const bool some = largest[i] > 0;
+        const double old = scale[i], x = mpki_rescaled(old, some ? largest[i] : 1);
+        scale[i] = some ? x : old;
     }
-    if (!near) atomic_store(&s->now_near, false);
 }
 
 /* Columns in parts of about as many entries. */
@@ -93,6 +142,14 @@ static void cut_columns(searching *s) {
         while (j < s->n && s->ap[j] < aim) j++;
         s->cut[p] = p == s->parts ? s->n : j;
     }
+}
+
+static void find_maxima(searching *s, mpki_pool *pool, int64_t items) {
+    atomic_store(&s->even, true);
+    atomic_store(&s->inside, true);
+    atomic_store(&s->some, true);
+    mpki_pool_for(pool, 0, s->parts, search_item, s);
+    mpki_pool_for(pool, 0, items, merge_item, s);
 }
 
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
@@ -111,23 +168,44 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         s.parts = mpki_pool_threads(pool) < PARTS ? mpki_pool_threads(pool) : PARTS;
     }
     cut_columns(&s);
-    double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", s.parts * (int64_t)n, double);
+    s.rows[0] = n;
+    int64_t all = n;
+    if (s.parts > 1) mpki_pool_for(pool, 0, s.parts, rows_item, &s);
+    for (int p = 0; s.parts > 1 && p < s.parts; p++) {
+        s.at[p] = all - n - s.cut[p];
+        all += s.rows[p] - s.cut[p];
+    }
+    double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", all, double);
     if (!largest) return mpki_failed(ctx);
-    s.near = mpki_scales_near(n, scale);
+    s.own = largest + n;
+    s.near = nearness_of(n, scale);
+    bool looked = false, all_moderate = false;
+    int left = MILD_SWEEPS;
     const int64_t items = ((int64_t)n + MERGED - 1) / MERGED;
     for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
         if (mpki_stop_wanted(ctx, "analyse")) {
             mpki_release(ctx, largest);
             return mpki_stopped(ctx, "equilibrate");
         }
-        atomic_store(&s.even, true);
-        atomic_store(&s.now_near, true);
-        mpki_pool_for(pool, 0, s.parts, search_item, &s);
-        mpki_pool_for(pool, 0, items, merge_item, &s);
+        find_maxima(&s, pool, items);
+        if (s.near == CLOSE && atomic_load(&s.inside) && !atomic_load(&s.some) && !looked) {
+            all_moderate = moderate(ap[n], absval);
+            looked = true;
+        }
+        if (s.near == CLOSE &&
+            !(atomic_load(&s.inside) && (atomic_load(&s.some) || all_moderate))) {
+            s.near = NEAR; /* with what keeps scaled entries within the range */
+            find_maxima(&s, pool, items);
+        }
         const bool all_even = atomic_load(&s.even);
         if (sweep >= sweeps && all_even) break;
         mpki_pool_for(pool, 0, items, rescale_item, &s);
-        s.near = atomic_load(&s.now_near);
+        if (s.near == CLOSE && all_even && left > 0) {
+            left--;
+        } else {
+            s.near = nearness_of(n, scale);
+            left = MILD_SWEEPS;
+        }
         /* where the largest entries were even they are so after a sweep: sqrt(m_i / m_j) or more */
         if (sweep + 1 >= sweeps && all_even) break;
     }

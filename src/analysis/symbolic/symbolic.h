@@ -19,13 +19,15 @@ mpk_status mpki_elimination(mpk_context *ctx, const mpki_graph *graph, int32_t *
 mpk_status mpki_etree_make(mpk_context *ctx, mpki_pool *pool, int worker, const mpki_graph *graph,
                            const int32_t *perm, mpki_etree *tree);
 /** Where a tree is little more than one long path, its root in the middle of that: the same fill by another
- *  order, and the path is half as long. The same for any number of threads.
+ *  order, and the path is half as long; or the path cut into parts, at some fill. The same for any number
+ *  of threads at work.
  *  pool    [in]    may be NULL
+ *  cores   [in]    that it is done for; 1: nothing is
  *  worth_s [in]    seconds of a factorization, by the guess, from which on a tree is turned
  *  tree    [inout] of the graph
  *  turned  [out]   it is another one now
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
-mpk_status mpki_etree_reroot(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
+mpk_status mpki_etree_reroot(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph, int cores,
                              double worth_s, mpki_etree *tree, bool *turned);
 /** From the tree of a graph whose vertices stand for several columns to that of the columns, those of
  *  a vertex one after the other; perm and iperm [out] are left to the caller. vertices of weight 1:

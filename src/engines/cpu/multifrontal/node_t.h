@@ -99,6 +99,35 @@ static inline __attribute__((always_inline)) void take_contributions(const mpki_
     }
 }
 
+/* Columns of a triangle that are solved with one by one: what they have for the others goes by the
+ * kernels, of which each row of a dot product would wait for the row before it. */
+enum { MPKI_TRIANGLE = 16 };
+
+/* v := L^-1 v, v := op(L)^-T v, for a unit lower triangle of n columns. */
+static inline void FN(triangle_forward)(const FN(kernels) * k, int32_t n, const T *l, int64_t ld,
+                                        T *v) {
+    for (int32_t j0 = 0, j1; j0 < n; j0 = j1) {
+        j1 = n - j0 < MPKI_TRIANGLE ? n : j0 + MPKI_TRIANGLE;
+        for (int32_t j = j0; j + 1 < j1; j++)
+            for (int32_t i = j + 1; i < j1; i++) v[i] -= t_mul(l[i + j * ld], v[j]);
+        if (j1 < n) k->gemv(n - j1, j1 - j0, l + j1 + j0 * ld, ld, v + j0, v + j1);
+    }
+}
+
+static inline void FN(triangle_backward)(const FN(kernels) * k, int32_t n, const T *l, int64_t ld,
+                                         int hermitian, T *v) {
+    for (int32_t j0 = (n - 1) / MPKI_TRIANGLE * MPKI_TRIANGLE, j1 = n; j1 > 0;
+         j1 = j0, j0 -= MPKI_TRIANGLE) {
+        if (j1 < n) k->gemvt(n - j1, j1 - j0, l + j1 + j0 * ld, ld, v + j1, v + j0, hermitian);
+        for (int32_t j = j1 - 2; j >= j0; j--) {
+            T sum = v[j];
+            for (int32_t i = j + 1; i < j1; i++)
+                sum -= t_mul(conj_if(hermitian, l[i + j * ld]), v[i]);
+            v[j] = sum;
+        }
+    }
+}
+
 /* v (nrows) := L^-1 of the node's columns applied to v. pool NULL: by this worker alone */
 static inline void FN(node_forward)(const FN(kernels) * k, const mpki_node *node, mpki_pool *pool,
                                     int worker, T *v) {
@@ -112,10 +141,7 @@ static inline void FN(node_forward)(const FN(kernels) * k, const mpki_node *node
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = node->ld0 - j0;
         const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
-        for (int32_t j = j0; j + 1 < j1; j++) {
-            const T *l = a + (j - j0) * ld, x = v[j];
-            for (int32_t i = j + 1; i < j1; i++) v[i] -= t_mul(l[i], x);
-        }
+        FN(triangle_forward)(k, j1 - j0, a + j0, ld, v + j0);
         if (n <= j1) continue;
         const panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
         panel_times(&p, pool, worker);
@@ -137,12 +163,7 @@ static inline void FN(node_backward)(const FN(kernels) * k, const mpki_node *nod
         const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
         const panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
         panel_times_t(&p, pool, worker);
-        for (int32_t j = j1 - 2; j >= j0; j--) {
-            const T *l = a + (j - j0) * ld;
-            T sum = v[j];
-            for (int32_t i = j + 1; i < j1; i++) sum -= t_mul(conj_if(hermitian, l[i]), v[i]);
-            v[j] = sum;
-        }
+        FN(triangle_backward)(k, j1 - j0, a + j0, ld, hermitian, v + j0);
     }
 }
 

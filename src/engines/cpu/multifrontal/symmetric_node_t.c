@@ -322,7 +322,7 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
     for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
     scatter_entries(z, s, &f, own, delayed);
     int32_t offset = 0;
-    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+    for (int32_t k = tree->child_ptr[s]; delayed > 0 && k < tree->child_ptr[s + 1]; k++) {
         int32_t c = tree->child[k];
         int32_t count = nodes[c].w - nodes[c].nelim;
         if (count) gather_delayed(z, c, &f, own, delayed, offset);

@@ -79,7 +79,9 @@ static mpk_status gather_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     mpki_node *const nodes = z->f->node;
     const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
     int32_t delayed = 0;
-    for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
+    /* most walks have none, and of thousands of leaves other workers have the nodes */
+    const bool some = z->kept || atomic_load(&z->late) > 0;
+    for (int32_t k = tree->child_ptr[s]; some && k < tree->child_ptr[s + 1]; k++) {
         const mpki_node *c = &nodes[tree->child[k]];
         delayed += c->w - c->nelim;
     }
@@ -121,6 +123,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     const int64_t rejected_before = tally->pivots.rejected;
     status = z->kind->eliminate(z, s, c, pool, worker, &tally->pivots);
     tally->delayed += node->w - node->nelim;
+    if (node->w > node->nelim) atomic_fetch_add(&z->late, node->w - node->nelim);
     const int64_t rejected = tally->pivots.rejected - rejected_before;
     if (rejected && atomic_fetch_add(&z->rejected, rejected) + rejected > z->stop_rejected)
         atomic_store(&z->runaway, true);
@@ -341,8 +344,7 @@ void FN(scale_values)(const mpki_tree_view *tree, const void *ax, const double *
     T *y = sax;
     const bool general = tree->symmetry == MPK_GENERAL;
     const double *rows = general ? scale + tree->n : scale;
-    scaling s = {tree,  x,    y,
-                 scale, rows, mpki_scales_near(tree->n, scale) && mpki_scales_near(tree->n, rows)};
+    scaling s = {tree, x, y, scale, rows, mpki_scales_near(general ? 2 * tree->n : tree->n, scale)};
     mpki_pool_for(pool, 0, ((int64_t)tree->n + SCALED_COLUMNS - 1) / SCALED_COLUMNS, scale_item,
                   &s);
     for (int32_t j = 0; tree->outer && j < tree->n; j++)

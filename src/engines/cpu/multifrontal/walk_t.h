@@ -7,7 +7,7 @@
 #include "multifrontal.h"
 #include "tuning.h"
 
-typedef struct worker_state { /* in cache lines of its own */
+typedef struct worker_state {      /* in cache lines of its own */
     _Alignas(64) mpki_tally tally; /* of its nodes, where nothing is kept */
     mpki_run *runs;
     mpki_small_blocks *small;
@@ -34,6 +34,7 @@ typedef struct walk {
     double stop_flops;
     _Atomic bool runaway;
     _Atomic int64_t rejected; /* columns, as often as they were tried */
+    _Atomic int64_t late;     /* columns that nodes of this walk have left to their parents */
     int64_t stop_rejected;
     R low_tolerance; /* > 0: large fronts are kept in low rank (low_rank.h) */
     T **low_space;   /* then: of each worker */

@@ -19,11 +19,13 @@ static int number_below(int workers) {
     return below;
 }
 
-/* Costs of nodes; `share`: what one more worker has to get of a front. */
+/* Costs of nodes, and of them what a node does alone; `share`: what one more worker has to get of a front;
+ * walks over the tree. */
 typedef struct plan {
     const mpki_tree_view *tree;
-    double *cost, *path; /* nsuper */
+    double *cost, *alone, *path; /* nsuper */
     double all, share;
+    int walks;
 } plan;
 
 static double longest_path(const plan *p, int workers) {
@@ -32,7 +34,7 @@ static double longest_path(const plan *p, int workers) {
     for (int32_t s = tree->nsuper - 1; s >= 0; s--) {
         const double helpers = 1 + p->cost[s] / p->share,
                      above = tree->parent[s] >= 0 ? p->path[tree->parent[s]] : 0;
-        p->path[s] = above + p->cost[s] / (helpers < workers ? helpers : workers);
+        p->path[s] = above + p->alone[s] + p->cost[s] / (helpers < workers ? helpers : workers);
         if (p->path[s] > longest) longest = p->path[s];
     }
     return longest;
@@ -46,8 +48,8 @@ static int useful(const plan *p, int most, double wake) {
     for (int k = 1; k < most;) {
         k = next_number(k, most);
         const double share = p->all / k, path = longest_path(p, k);
-        const double time =
-            ((share > path ? share : path) + LOSS * share) / RATE + (k + MPKI_WAKES_A_WALK) * wake;
+        const double time = ((share > path ? share : path) + LOSS * share) / RATE +
+                            p->walks * (k + MPKI_WAKES_A_WALK) * wake;
         if (time < GAIN * best_s) best = k, best_s = time;
     }
     return best;
@@ -62,22 +64,32 @@ static void rows_of(const mpki_tree_view *tree, int32_t s, double *w, double *m)
 
 static void plan_factor(plan *p) {
     p->share = MPKI_SHARE_FACTOR;
+    p->walks = 1;
     p->all = 0;
     for (int32_t s = 0; s < p->tree->nsuper; s++) {
         double w, m;
         rows_of(p->tree, s, &w, &m);
         p->all += p->cost[s] = mpki_node_cost(w, m, p->tree->flops[s]);
+        p->alone[s] = 0;
     }
 }
 
-/* L is read twice; the rest is for a node's rows, and to find it. Of `each` times one side. */
+/* L is read twice; the rest is for a node's rows, to find it, and for its parent, which takes what thousands
+ * of leaves may have for it one after the other; several sides are more work for each. Of `each` times one
+ * side. */
 static void plan_solve(plan *p, double each) {
     p->share = MPKI_SHARE_SOLVE;
+    p->walks = 2;
     p->all = 0;
+    for (int32_t s = 0; s < p->tree->nsuper; s++) p->alone[s] = 0;
     for (int32_t s = 0; s < p->tree->nsuper; s++) {
+        const int32_t up = p->tree->parent[s];
+        const double for_parent = up < 0 || each > 1 ? 0 : MPKI_CHILD_SOLVE;
         double w, m;
         rows_of(p->tree, s, &w, &m);
-        p->all += p->cost[s] = each * (8 * w * (w + m) + 20 * (w + m)) + 1000;
+        p->cost[s] = each * (8 * w * (w + m) + 20 * (w + m)) + 1000 - for_parent;
+        if (up >= 0) p->alone[up] += for_parent;
+        p->all += p->cost[s] + for_parent;
     }
 }
 
@@ -85,9 +97,10 @@ mpki_useful mpki_useful_of_plan(mpk_context *ctx, const mpki_tree_view *tree, in
                                 double wake) {
     mpki_useful found = {1, 1, 1};
     plan p = {.tree = tree};
-    p.cost = mpki_alloc(ctx, "factorize", 2 * (int64_t)tree->nsuper + 1, sizeof *p.cost);
+    p.cost = mpki_alloc(ctx, "factorize", 3 * (int64_t)tree->nsuper + 1, sizeof *p.cost);
     if (!p.cost) return found;
     p.path = p.cost + tree->nsuper;
+    p.alone = p.path + tree->nsuper;
     plan_factor(&p);
     found.factor = p.all < MPKI_WORTH_THREADS ? 1 : useful(&p, threads, wake);
     /* the tasks are cut for the factorization */

@@ -140,12 +140,13 @@ static void test_chain_is_not_pushed(void **unused) {
     }
 }
 
-static mpki_useful useful(const char *spec, int threads, double wake) {
+static mpki_useful useful_if(int model, const char *spec, int threads, double wake) {
     mpk_context *ctx = context(64);
     mpk_problem *problem = NULL;
     mpk_analysis *an = NULL;
     mpk_options o;
     mpk_options_init(&o);
+    o.model_threads = model;
     assert_int_equal(mpk_problem_generate(ctx, spec, 1, &problem), MPK_OK);
     assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
     const mpki_tree_view tree = mpki_tree_view_of(an);
@@ -156,11 +157,18 @@ static mpki_useful useful(const char *spec, int threads, double wake) {
     return found;
 }
 
-/* Chains and small trees take one worker, large ones all; who is dear to wake is not woken. */
+static mpki_useful useful(const char *spec, int threads, double wake) {
+    return useful_if(2, spec, threads, wake);
+}
+
+/* Small trees take one worker, chains as many as they have ends, large ones all; who is dear to wake is not
+ * woken. */
 static void test_useful(void **unused) {
     (void)unused;
     static const double WAKE = 5e-6;
-    assert_int_equal(useful("optimal-control 2000", 64, WAKE).factor, 1);
+    assert_int_equal(useful_if(1, "optimal-control 2000", 64, WAKE).factor, 1);
+    assert_int_equal(useful("optimal-control 2000", 64, WAKE).factor, 2);
+    assert_true(useful_if(16, "optimal-control 2000", 64, WAKE).factor >= 8);
     assert_int_equal(useful("helmholtz 2d 20", 64, WAKE).factor, 1);
     const mpki_useful cube = useful("helmholtz 3d 22", 16, WAKE);
     assert_true(cube.factor >= 8 && cube.factor <= 16);
