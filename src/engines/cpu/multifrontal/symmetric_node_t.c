@@ -220,7 +220,7 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
     const int64_t rows = 1 + tree->rptr[s + 1] - tree->rptr[s];
     mpki_tally *tally = &z->state[worker].tally;
     if (rows > ROWS) return false;
-    mpki_node fresh = {.w = 1, .nrows = rows, .ld0 = mpki_leading(rows)};
+    mpki_node fresh = {.w = 1, .nrows = rows, .ld0 = (int32_t)mpki_leading(rows)};
     T *at = mpki_arena_alloc(&z->f->arena, mpki_node_bytes(&fresh, sizeof(T)));
     if (!at) return false;
     mpki_node_place(&fresh, sizeof(T), at);

@@ -89,7 +89,7 @@ static mpk_status gather_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
                         .w = own + delayed,
                         .delayed = delayed,
                         .nrows = own + delayed + tree->rptr[s + 1] - tree->rptr[s]};
-    node->ld0 = mpki_leading(node->nrows);
+    node->ld0 = (int32_t)mpki_leading(node->nrows);
     if (z->kept) z->kept->tally[s] = (mpki_tally){.pivots.min_d = INFINITY};
     const mpk_status status = z->kind->storage(z, node, room, pool, worker);
     if (mpk_failed(status)) return status;
