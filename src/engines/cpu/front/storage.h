@@ -8,8 +8,11 @@
 
 enum { MPKI_PANEL = 128, MPKI_TILE = 32 };
 
+/** From one column to the next: columns of few rows lie close together, for there may be very many
+ *  fronts of these, and vectors need not be aligned. */
 static inline int64_t mpki_leading(int64_t rows) {
-    return (rows + 7) & ~(int64_t)7;
+    enum { FEW = 48 };
+    return rows <= FEW ? rows : (rows + 7) & ~(int64_t)7;
 }
 /** Entries before panel k. */
 static inline int64_t mpki_panel_offset(int64_t ld0, int64_t k) {

@@ -103,7 +103,7 @@ static int64_t whole_bytes(const mpki_tree_view *tree) {
         mpki_node node = {.w = tree->sptr[s + 1] - tree->sptr[s]};
         node.nrows = node.w + tree->rptr[s + 1] - tree->rptr[s];
         if (!mpki_low_pays(node.nrows, node.w))
-            bytes += (mpki_node_bytes(&node, (size_t)size) + 63) & ~(int64_t)63;
+            bytes = mpki_arena_next(bytes, mpki_node_bytes(&node, (size_t)size));
     }
     return bytes;
 }
