@@ -5,6 +5,7 @@
  *  symmetric. Included by files that are compiled once for each scalar type. */
 #include "engines/cpu/isa/cpu.h"
 #include "multifrontal.h"
+#include "tickets.h"
 #include "tuning.h"
 
 typedef struct worker_state {      /* in cache lines of its own */
@@ -26,9 +27,10 @@ typedef struct walk {
     FN(front_work) * works;
     worker_state *state;
     mpki_recycler recycler;
-    T **contribution; /* nsuper: of each node; NULL: not there yet, or used up */
-    mpki_kept *kept;  /* the contributions and the tallies are there; NULL: nothing is kept */
-    bool whole;       /* every node is done */
+    mpki_tickets tickets; /* where memory is limited; else empty */
+    T **contribution;     /* nsuper: of each node; NULL: not there yet, or used up */
+    mpki_kept *kept;      /* the contributions and the tallies are there; NULL: nothing is kept */
+    bool whole;           /* every node is done */
     _Atomic int status;
     _Atomic double done_flops;
     double stop_flops;
