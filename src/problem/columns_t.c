@@ -8,22 +8,40 @@
 
 enum { REALS = sizeof(T) / sizeof(R) };
 
-double FN(column_norm)(int32_t n, const void *vx) {
-    const R *x = vx;
-    double most = 0, sum = 0;
-    for (int64_t i = 0; i < REALS * (int64_t)n; i++) {
-        most = mpki_larger(most, fabs((double)x[i]));
+/* Of so many entries side by side, for no operation waits for the one before. */
+enum { AT_ONCE = 4 };
+
+static double largest(int64_t count, const R *x) {
+    double most[AT_ONCE] = {0};
+    int64_t i = 0;
+    for (; i + AT_ONCE <= count; i += AT_ONCE)
+        for (int k = 0; k < AT_ONCE; k++) most[k] = mpki_larger(most[k], fabs((double)x[i + k]));
+    for (; i < count; i++) most[0] = mpki_larger(most[0], fabs((double)x[i]));
+    return mpki_larger(mpki_larger(most[0], most[1]), mpki_larger(most[2], most[3]));
+}
+
+static double squares(int64_t count, const R *x, double unit) {
+    double sum[AT_ONCE] = {0};
+    int64_t i = 0;
+    for (; i + AT_ONCE <= count; i += AT_ONCE)
+        for (int k = 0; k < AT_ONCE; k++) {
+            const double a = (double)x[i + k] * unit;
+            sum[k] += a * a;
+        }
+    for (; i < count; i++) {
+        const double a = (double)x[i] * unit;
+        sum[0] += a * a;
     }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+double FN(column_norm)(int32_t n, const void *x) {
+    const double most = largest(REALS * (int64_t)n, x);
     if (!(most > 0) || !isfinite(most)) return most;
     int exponent;
     frexp(most, &exponent);
     if (exponent < -1000) exponent = -1000;
-    const double unit = ldexp(1, -exponent);
-    for (int64_t i = 0; i < REALS * (int64_t)n; i++) {
-        const double a = (double)x[i] * unit;
-        sum += a * a;
-    }
-    return ldexp(sqrt(sum), exponent);
+    return ldexp(sqrt(squares(REALS * (int64_t)n, x, ldexp(1, -exponent))), exponent);
 }
 
 double FN(column_subtract)(int32_t n, const void *vb, void *vy) {
@@ -43,11 +61,8 @@ void FN(column_add)(int32_t n, int exponent, const void *vd, void *vx) {
             x[i] = (R)((double)x[i] + ldexp((double)d[i], exponent));
 }
 
-double FN(column_largest)(int64_t n, const void *vx) {
-    const R *x = vx;
-    double most = 0;
-    for (int64_t i = 0; i < REALS * n; i++) most = mpki_larger(most, fabs((double)x[i]));
-    return most;
+double FN(column_largest)(int64_t n, const void *x) {
+    return largest(REALS * n, x);
 }
 
 void FN(column_shift)(int64_t n, int exponent, void *vx) {

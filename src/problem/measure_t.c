@@ -20,11 +20,24 @@ static double modulus(T x) {
 }
 
 static double norm_inf(int32_t n, const T *x) {
+#if MPKI_COMPLEX
     double most = 0;
-    for (int32_t i = 0; i < n; i++) {
-        most = mpki_larger(most, modulus(x[i]));
-    }
+    for (int32_t i = 0; i < n; i++) most = mpki_larger(most, modulus(x[i]));
     return most;
+#else
+    return FN(column_largest)(n, x);
+#endif
+}
+
+/* Is a / unit surely no more than this? Without a division; false where that is not sure. */
+static bool below(double a, double most, double unit) {
+    return a <= most * unit * (1 - 1e-15);
+}
+
+/* Is this row sure to change nothing in mpki_row_beside()? */
+static bool adds_nothing(double r, double b, double norm, const mpki_by_rows *rows) {
+    const double unit = norm > 0 ? norm : 1;
+    return below(r, rows->r, unit) && below(b, rows->b, unit) && (!(r > 1e-2 * b) || b == 0);
 }
 
 static bool inside(double x) {
@@ -44,9 +57,11 @@ static bool componentwise(const mpki_system *s, const T *b, const T *r, const do
         if (!inside(all) || !inside(s->row_norm[i]) ||
             (all == 0 && s->row_norm[i] > 0 && x_norm > 0))
             return false;
-        mpki_row_beside(ri, bi, w[i], s->row_norm[i], mpki_row_least(SINGLE), rows);
+        if (!adds_nothing(ri, bi, s->row_norm[i], rows))
+            mpki_row_beside(ri, bi, w[i], s->row_norm[i], mpki_row_least(SINGLE), rows);
         if (ri == 0) continue;
         if (w[i] > tiny * all) {
+            if (below(ri, omega1, w[i])) continue;
             const double q = ri / w[i];
             omega1 = mpki_larger(omega1, q);
         } else {

@@ -50,6 +50,20 @@ typedef struct column {
     bool diagonal;
 } column;
 
+/* A leaf of one pivot, real: what it has for its parent is its column times one number. The same bits as
+ * by the kernels: a product that is rounded once. */
+static inline void forward_leaf(const mpki_direct_solver *z, int worker, int32_t s,
+                                const column *c) {
+    const mpki_direct *f = z->f;
+    const mpki_node *node = &f->node[s];
+    const int32_t at = f->tree.sptr[s];
+    T *y = c->y;
+    if (c->b) y[at] = c->b[f->tree.perm[at]] * (R)f->scale[f->tree.perm[at]];
+    const T x = y[at], *restrict l = (const T *)node->a + 1;
+    T *restrict u = parent_part(z, worker, 1, s);
+    for (int64_t i = 0; i + 1 < node->nrows; i++) u[i] = t_make(0, 0) - t_mul(l[i], x);
+}
+
 static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
                          void *arg) {
     const column *c = arg;
@@ -62,6 +76,10 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     const int64_t n = node->nrows;
     T *v = z->v[worker];
     if (s + MPKI_SWEEP_AHEAD < tree->nsuper) look_ahead(node + MPKI_SWEEP_AHEAD);
+    if (!MPKI_COMPLEX && e == 1 && w == 1 && tree->child_ptr[s] == tree->child_ptr[s + 1]) {
+        forward_leaf(z, worker, s, c);
+        return;
+    }
     for (int32_t i = tree->sptr[s]; c->b && i < tree->sptr[s + 1]; i++)
         y[i] = c->b[tree->perm[i]] * (R)f->scale[tree->perm[i]];
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
