@@ -194,6 +194,29 @@ MPK_API mpk_status mpk_systems_refactorize_solve(mpk_context *ctx, mpk_systems *
 MPK_API mpk_status mpk_systems_get(mpk_context *ctx, const mpk_systems *systems, int64_t slot,
                                    mpk_quantity what, void *out, size_t bytes);
 
+/** What a system was refused for. */
+typedef enum mpk_refused {
+    MPK_REFUSED_OTHERWISE = 0, /**< triangles that differ, a Hermitian diagonal that is not real, sums
+                                    that overflow */
+    MPK_REFUSED_VALUE = 1,     /**< a value that is NaN or infinite */
+    MPK_REFUSED_SIDE = 2       /**< an entry of b that is */
+} mpk_refused;
+
+/** The first number that is NaN or infinite. */
+typedef struct mpk_systems_refusal {
+    int32_t what;        /**< an mpk_refused; where it is 0 the rest is, too */
+    int32_t row, column; /**< of the matrix; of b, whose columns are its right-hand sides */
+    int64_t entry;       /**< of a value: its number in ax of the system */
+} mpk_systems_refusal;
+
+/** Why the last call refused a system: its status is MPK_ERR_INPUT. mpk_last_error() tells the same
+ *  of the first such system, in words.
+ *  slot [in]  0 .. count - 1
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: also where the last call did not work on it, or did not
+ *  refuse it */
+MPK_API mpk_status mpk_systems_refused(mpk_context *ctx, const mpk_systems *systems, int64_t slot,
+                                       mpk_systems_refusal *out);
+
 /** What the systems are, and who works on them. */
 typedef struct mpk_systems_info {
     int64_t count;
