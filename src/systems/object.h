@@ -190,6 +190,10 @@ mpk_status mpki_systems_run(mpki_systems_job *job);
 mpk_status mpki_packs_make(mpk_systems *s, int64_t count);
 void mpki_packs_free(mpk_systems *s);
 
+/** A singular matrix passes for a regular one with at most this probability, where nobody asked for
+ *  a certificate: pivots that are sure let 5e-5 of them pass. */
+#define MPKI_SYSTEMS_MISS 1e-6
+
 /** When the pivots of a system will do, by the options. */
 mpki_lanes_rules mpki_systems_rules(const mpk_systems *s);
 

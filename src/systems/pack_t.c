@@ -82,10 +82,6 @@ static const T *bring_values(const pack *g, int64_t b, T *own, mpki_said *said) 
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-/* A singular matrix passes for a regular one with at most this probability, where nobody asked for
- * a certificate: pivots that are sure let 5e-5 of them pass. */
-static const double MISS = 1e-6;
-
 /* As mpki_certify() of one factor, for the lanes that are wanted and not examined yet; NULL: all.
  * enough: as far as it takes to tell that A is regular */
 static void certify(pack *g, const bool *wanted, bool enough) {
@@ -136,7 +132,8 @@ static void certify(pack *g, const bool *wanted, bool enough) {
             open[q] = mpki_certificate_next(&found[q],
                                             FN(contraction)(g->n, g->work->scale, y, y + g->n));
             slot->regular = found[q].certified ||
-                            (enough && open[q] && mpki_certificate_miss(&found[q]) <= MISS);
+                            (enough && open[q] &&
+                             mpki_certificate_miss(&found[q]) <= MPKI_SYSTEMS_MISS);
             if (slot->regular && enough) open[q] = false;
             any |= open[q];
             if (open[q]) continue;
