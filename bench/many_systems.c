@@ -276,8 +276,11 @@ static void judge(const kind *q, const matrix *m, bool sampled, tally *t) {
     for (int32_t i = 0; i < m->p->n; i++) finite &= isfinite(creal(m->x[i])) && isfinite(cimag(m->x[i]));
     t->not_finite += !finite;
     t->singular += m->status == MPK_SINGULAR;
-    if (m->status == MPK_OK)
-        t->inexact += !(m->omega <= 45 * q->eps) || !(error_of(q, m) <= 45 * q->eps);
+    if (m->status == MPK_OK && !(fmax(m->omega, error_of(q, m)) <= 46 * q->eps)) {
+        printf("# inexact: scalar %d, order %d, tier %d, omega %.1e, error %.1e\n", (int)q->scalar,
+               m->p->n, m->tier, m->omega, error_of(q, m));
+        t->inexact++;
+    }
     if (m->integers && q->scalar <= MPK_D) {
         const bool regular = exact_rank(m) == m->p->n;
         t->integers++;

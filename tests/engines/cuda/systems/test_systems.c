@@ -437,7 +437,7 @@ static void test_learn(void **unused) {
     told single, by_template;
     assert_false(mpk_failed(both(&c, s, false, &single)));
     for (int64_t k = 0; k < COUNT * c.nnz; k++)
-        ((double *)c.ax)[k] *= pow(10, 1.5 * sin(77.7 * (double)(k % c.nnz)));
+        ((double *)c.ax)[k] *= pow(10, 3 * sin(77.7 * (double)(k % c.nnz)));
     assert_false(mpk_failed(both(&c, s, false, &single)));
     mpk_systems_info_get(s, &info);
     assert_int_equal(info.by_single, COUNT);
