@@ -57,16 +57,15 @@ typedef struct kind {
     size_t size;
     double eps;
 } kind;
-static const kind kinds[] = {{MPK_D, MPK_SYMMETRIC, 8, 0x1p-52},
-                             {MPK_Z, MPK_HERMITIAN, 16, 0x1p-52},
-                             {MPK_D, MPK_SYMMETRIC, 8, 0x1p-52},
-                             {MPK_S, MPK_SYMMETRIC, 4, 0x1p-23},
-                             {MPK_Z, MPK_SYMMETRIC, 16, 0x1p-52},
-                             {MPK_C, MPK_HERMITIAN, 8, 0x1p-23}};
+static const kind kinds[] = {
+    {MPK_D, MPK_SYMMETRIC, 8, 0x1p-52},  {MPK_Z, MPK_HERMITIAN, 16, 0x1p-52},
+    {MPK_D, MPK_SYMMETRIC, 8, 0x1p-52},  {MPK_S, MPK_SYMMETRIC, 4, 0x1p-23},
+    {MPK_Z, MPK_SYMMETRIC, 16, 0x1p-52}, {MPK_C, MPK_HERMITIAN, 8, 0x1p-23}};
 
 typedef struct tally {
     int64_t systems, batches, by_tier[4], sampled, singular, integers, wild;
-    int64_t not_finite, inexact, wrong_rank, missed_rank, wrong_inertia, unsure, other_bits, unrefused;
+    int64_t not_finite, inexact, wrong_rank, missed_rank, wrong_inertia, unsure, other_bits,
+        unrefused;
 } tally;
 
 static void store(const kind *q, void *to, int64_t k, double complex x) {
@@ -227,7 +226,8 @@ typedef struct arrays {
 /* Values, and sides where solutions come: of matrices that lie anywhere. */
 static arrays lay_out(const kind *q, const matrix *m, int64_t count) {
     size_t bytes = 0;
-    for (int64_t k = 0; k < count; k++) bytes += ((size_t)m[k].p->nnz + (size_t)m[k].p->n + 2) * q->size;
+    for (int64_t k = 0; k < count; k++)
+        bytes += ((size_t)m[k].p->nnz + (size_t)m[k].p->n + 2) * q->size;
     arrays y = {malloc((size_t)count * sizeof *y.ax), malloc((size_t)count * sizeof *y.x),
                 malloc(bytes + 16)};
     char *at = y.memory;
@@ -273,7 +273,8 @@ static void judge(const kind *q, const matrix *m, bool sampled, tally *t) {
         return;
     }
     bool finite = !mpk_failed((mpk_status)m->status);
-    for (int32_t i = 0; i < m->p->n; i++) finite &= isfinite(creal(m->x[i])) && isfinite(cimag(m->x[i]));
+    for (int32_t i = 0; i < m->p->n; i++)
+        finite &= isfinite(creal(m->x[i])) && isfinite(cimag(m->x[i]));
     t->not_finite += !finite;
     t->singular += m->status == MPK_SINGULAR;
     if (m->status == MPK_OK && !(fmax(m->omega, error_of(q, m)) <= 46 * q->eps)) {
@@ -320,8 +321,10 @@ static mpk_problem *problem_of(mpk_context *ctx, const kind *q, const matrix *m)
     void *ax = malloc(((size_t)m->p->nnz + 1) * q->size);
     for (int64_t e = 0; e < m->p->nnz; e++) /* a template of values that are finite */
         store(q, ax, e, e == m->wild ? 1 : m->ax[e]);
-    check(ctx, mpk_problem_from_csc(ctx, m->p->n, q->scalar, q->symmetry, MPK_LOWER, m->p->ap,
-                                      m->p->ai, ax, &p), "problem");
+    check(ctx,
+          mpk_problem_from_csc(ctx, m->p->n, q->scalar, q->symmetry, MPK_LOWER, m->p->ap, m->p->ai,
+                               ax, &p),
+          "problem");
     free(ax);
     return p;
 }
@@ -386,9 +389,12 @@ int main(int argc, char **argv) {
     tally t = {0};
     state = UINT64_C(0x9E3779B97F4A7C15) * (uint64_t)(number[0] + 1);
     while (t.systems < number[1]) batch(&o, &t);
-    printf("seed %lld: %lld systems, %lld batches, template %lld, own %lld, single %lld; singular %lld, "
-           "integers %lld, NaN %lld, beside LAPACK %lld (unsure %lld) | not finite %lld, inexact %lld, "
-           "regular told singular %lld, singular told ok %lld, wrong certified inertia %lld, other bits "
+    printf("seed %lld: %lld systems, %lld batches, template %lld, own %lld, single %lld; singular "
+           "%lld, "
+           "integers %lld, NaN %lld, beside LAPACK %lld (unsure %lld) | not finite %lld, inexact "
+           "%lld, "
+           "regular told singular %lld, singular told ok %lld, wrong certified inertia %lld, other "
+           "bits "
            "%lld, NaN not found %lld\n",
            (long long)number[0], (long long)t.systems, (long long)t.batches,
            (long long)t.by_tier[MPK_TIER_TEMPLATE], (long long)t.by_tier[MPK_TIER_OWN],
@@ -396,5 +402,6 @@ int main(int argc, char **argv) {
            (long long)t.wild, (long long)t.sampled, (long long)t.unsure, (long long)t.not_finite,
            (long long)t.inexact, (long long)t.wrong_rank, (long long)t.missed_rank,
            (long long)t.wrong_inertia, (long long)t.other_bits, (long long)t.unrefused);
-    return t.not_finite + t.inexact + t.wrong_rank + t.wrong_inertia + t.other_bits + t.unrefused > 0;
+    return t.not_finite + t.inexact + t.wrong_rank + t.wrong_inertia + t.other_bits + t.unrefused >
+           0;
 }

@@ -216,8 +216,8 @@ static mpk_status certify(mpki_systems_job *job, const bool *again, double most)
     }
     mpki_many_call call = {.certify = true, .nrhs = 1};
     while ((counts || again) && !mpk_failed(status) && left > 0)
-        status = contract(s, &call, slot, most, state, found, z, y, scale,
-                          slot + 2 * count, open, &left);
+        status = contract(s, &call, slot, most, state, found, z, y, scale, slot + 2 * count, open,
+                          &left);
     for (int64_t k = 0; !counts && k < count; k++) s->slot[slot[k]].certified = false;
     mpki_release(s->ctx, slot);
     mpki_release(s->ctx, state);
@@ -267,7 +267,8 @@ static mpk_status look_again(mpki_systems_job *job, const mpki_many_call *first,
     call.solve = false, call.nrhs = 0, call.b = call.x = NULL;
     call.noise = rules.least, call.bound = wide ? rules.stress : rules.bound;
     status = run_list(job, &call, slot, place);
-    if (!mpk_failed(status)) status = certify(job, again, wide ? good_contraction(s->an->scalar) : 1);
+    if (!mpk_failed(status))
+        status = certify(job, again, wide ? good_contraction(s->an->scalar) : 1);
     call.count = 0;
     for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++) {
         if (!again[b] || s->said[b].factor) continue;

@@ -131,9 +131,9 @@ static void certify(pack *g, const bool *wanted, bool enough) {
             mpki_slot *slot = &g->s->slot[g->slot[q]];
             open[q] = mpki_certificate_next(&found[q],
                                             FN(contraction)(g->n, g->work->scale, y, y + g->n));
-            slot->regular = found[q].certified ||
-                            (enough && open[q] &&
-                             mpki_certificate_miss(&found[q]) <= MPKI_SYSTEMS_MISS);
+            slot->regular =
+                found[q].certified ||
+                (enough && open[q] && mpki_certificate_miss(&found[q]) <= MPKI_SYSTEMS_MISS);
             if (slot->regular && enough) open[q] = false;
             any |= open[q];
             if (open[q]) continue;

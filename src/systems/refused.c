@@ -48,8 +48,8 @@ static mpk_status look(mpki_systems_job *job, int64_t b) {
         const int64_t k = mpki_first_nonfinite(an->scalar, (int64_t)an->n * job->nrhs, sides);
         mpki_release(s->ctx, sides);
         if (k >= 0)
-            *r = (mpk_systems_refusal){MPK_REFUSED_SIDE, (int32_t)(k % an->n),
-                                       (int32_t)(k / an->n), 0};
+            *r = (mpk_systems_refusal){MPK_REFUSED_SIDE, (int32_t)(k % an->n), (int32_t)(k / an->n),
+                                       0};
     }
     if (!r->what) *r = (mpk_systems_refusal){0};
     s->slot[b].refusal = *r;

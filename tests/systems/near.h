@@ -79,8 +79,7 @@ static inline mpk_status run(batch *t, bool certify, mpk_systems **keep) {
                                    .certified = certify ? t->certified : NULL,
                                    .inertia = t->inertia,
                                    .omega = t->omega};
-    const mpk_status status =
-        mpk_systems_factorize_solve(t->ctx, s, &ax, 1, &b, &x, 0, NULL, &r);
+    const mpk_status status = mpk_systems_factorize_solve(t->ctx, s, &ax, 1, &b, &x, 0, NULL, &r);
     if (keep)
         *keep = s;
     else
@@ -137,7 +136,8 @@ static inline void refused(mpk_device device) {
     assert_int_equal(run(&t, false, &s), MPK_PARTIAL);
     mpk_last_error(t.ctx, NULL, &number, &text);
     assert_int_equal(number, 1);
-    assert_non_null(strstr(text, "number 1 the first of them: value 13: row 7, column 6 is NaN or"));
+    assert_non_null(
+        strstr(text, "number 1 the first of them: value 13: row 7, column 6 is NaN or"));
     assert_int_equal(mpk_systems_refused(t.ctx, s, 1, &why), MPK_OK);
     assert_int_equal(why.what, MPK_REFUSED_VALUE);
     assert_int_equal(why.entry, 13);

@@ -298,8 +298,8 @@ static int64_t panel_reals(const mpki_lanes_plan *plan) {
 
 static void tell(const tally *t, const mpki_lanes_rules *rules, mpki_lane_outcome *lane) {
     const vec growth = v_max(t->most, v_all(1));
-    const mask sure = (t->least > (R)rules->noise * growth) &
-                      (t->least > (R)rules->rounding * t->stress);
+    const mask sure =
+        (t->least > (R)rules->noise * growth) & (t->least > (R)rules->rounding * t->stress);
     const mask good = t->passed & (t->stress <= (R)rules->stress) &
                       (t->least > (R)rules->least * v_max(growth, t->stress)) &
                       (t->most - t->most == 0);
