@@ -161,7 +161,8 @@ static mpk_status contract(mpk_systems *s, mpki_many_call *call, const int64_t *
         own->certified = !more && found[o].certified;
         own->regular = own->certified || mpki_certificate_miss(&found[o]) <= MPKI_SYSTEMS_MISS;
         if (most > 0) own->examined = own->certified, own->regular &= found[o].contraction <= most;
-        if (more && !(most > 0 && own->regular)) open[still++] = o;
+        const bool enough = own->regular || !(found[o].contraction <= most);
+        if (more && !(most > 0 && enough)) open[still++] = o;
     }
     *left = still;
     return status;
