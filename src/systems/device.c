@@ -248,7 +248,7 @@ static mpk_status run_list(mpki_systems_job *job, mpki_many_call *call, int64_t 
 }
 
 /* Systems whose pivots failed, once more: with pivots that may be rounding, and if `wide` with large
- * entries of L, too. Those are kept that a certificate shows to be regular, and, if `wide`, to be
+ * entries of L and determinants that are mostly cancellation, too. Those are kept that a certificate shows to be regular, and, if `wide`, to be
  * solved well. */
 static mpk_status look_again(mpki_systems_job *job, const mpki_many_call *first, bool wide,
                              int64_t *slot, int64_t *place) {
@@ -266,7 +266,8 @@ static mpk_status look_again(mpki_systems_job *job, const mpki_many_call *first,
     }
     if (mpk_failed(status) || call.count == 0) goto done;
     call.solve = false, call.nrhs = 0, call.b = call.x = NULL;
-    call.noise = rules.least, call.bound = wide ? rules.stress : rules.bound;
+    call.noise = rules.least;
+    if (wide) call.bound = rules.stress, call.left = 1 / rules.stress;
     status = run_list(job, &call, slot, place);
     if (!mpk_failed(status))
         status = certify(job, again, wide ? good_contraction(s->an->scalar) : 1);
@@ -332,6 +333,7 @@ mpk_status mpki_device_run(mpki_systems_job *job) {
                            .bound = rules.bound,
                            .small = rules.small,
                            .noise = rules.noise,
+                           .left = 0.5,
                            .accuracy = mpki_accuracy(&s->options, s->an->scalar),
                            .large_growth = mpki_large_growth(s->an->scalar),
                            .refine = s->options.refine};

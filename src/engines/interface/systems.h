@@ -48,9 +48,10 @@ typedef struct mpki_many_call {
     int64_t slots;                     /* systems of the arrays */
     const mpk_batch_array *ax, *b, *x; /* in host memory, or in the device's */
     double bound, small, noise;        /* rules of pivots: lanes.h */
-    double accuracy, large_growth;     /* of solutions */
-    int32_t refine;                    /* steps at most */
-    mpki_system_found *found;          /* [out] count; not for certify */
+    double left; /* of its larger product the determinant of a 2x2 pivot has at least this share */
+    double accuracy, large_growth; /* of solutions */
+    int32_t refine;                /* steps at most */
+    mpki_system_found *found;      /* [out] count; not for certify */
 } mpki_many_call;
 
 /** What of a system an engine can be asked for: n reals, 2 n entries, nnz entries. */

@@ -230,6 +230,7 @@ static mpk_status run(mpk_context *ctx, mpki_many *many, const mpki_many_call *c
                                  .bound = call->bound,
                                  .small = call->small,
                                  .noise = call->noise,
+                                 .left = call->left,
                                  .accuracy = call->accuracy,
                                  .large_growth = call->large_growth,
                                  .refine = call->refine};

@@ -16,6 +16,7 @@ template <class R> struct tally {
     int counts; /* 1: this warp counts them, else 0 */
     bool passed;
     double small;
+    R left; /* of its larger product a 2x2 determinant has at least this share */
 };
 
 /** A front: columns before w are at own[column(r, j) + i], those after at rest[...]; L goes to l,
@@ -51,7 +52,7 @@ __device__ inline T inverse2(bool hermitian, T a, T b, T c, T &i11, T &i21, T &i
 }
 
 /** A 2x2 pivot [a, cj(b); b, c] and its inverse [i11, cj(i21); i21, i22]: its determinant must not
- *  be cancellation, as for the engine of single ones. By each thread for itself; no barrier. */
+ *  be cancellation, of which t.left tells how much. By each thread for itself; no barrier. */
 template <class T, class R>
 __device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T &i22,
                               tally<R> &t) {
@@ -61,7 +62,7 @@ __device__ inline void pivot2(bool hermitian, T &a, T b, T &c, T &i11, T &i21, T
     const T det = inverse2(hermitian, a, b, c, i11, i21, i22, p1, p2, most, by);
     const R size = modulus(det);
     t.passed = t.passed && (double)most > t.small && (double)size > t.small * (double)(most * by) &&
-               size >= modulus(p1) / 2 && size >= modulus(p2) / 2 && is_finite(size);
+               size >= modulus(p1) * t.left && size >= modulus(p2) * t.left && is_finite(size);
     const R ma = most_part(a), mb = most_part(b), mc = most_part(c);
     t.most = ma > t.most ? ma : t.most;
     t.most = mb > t.most ? mb : t.most;

@@ -116,6 +116,7 @@ typedef struct mpki_cuda_systems_job {
     const mpki_cuda_systems_item *item;
     mpki_cuda_systems_array ax, b, x;
     double bound, small, noise;    /* rules of pivots */
+    double left;                   /* likewise */
     double accuracy, large_growth; /* of solutions */
     int32_t refine;                /* steps at most */
     void *work;                    /* gangs x gang_bytes */

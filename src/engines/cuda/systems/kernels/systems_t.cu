@@ -17,7 +17,7 @@ static __device__ bool factorize(at_work<T> &g, const mpki_cuda_systems_job &job
     const int flags = take_values(g, strand_of<T>(job.ax, slot, 0));
     R norm_inf = 0;
     double logdet[3] = {0, 0, 0};
-    tally<R> t = {0, (R)INFINITY, 0, 0, 0, 0, 0, true, job.small};
+    tally<R> t = {0, (R)INFINITY, 0, 0, 0, 0, 0, true, job.small, (R)job.left};
     bool good = flags == 0;
     if (good) {
         good = find_scale(g, &norm_inf);
