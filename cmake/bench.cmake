@@ -197,4 +197,9 @@ if(MPKI_BENCH_BLAS AND MPKI_BENCH_LAPACKE)
     target_link_libraries(bench_dense_host PRIVATE metapack ${MPKI_BENCH_LAPACKE} ${MPKI_BENCH_BLAS} m)
     set_target_properties(bench_dense_host PROPERTIES OUTPUT_NAME dense-host
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+    # A million systems of small orders: bench/results/systems.md
+    add_executable(bench_many_systems EXCLUDE_FROM_ALL bench/many_systems.c)
+    target_link_libraries(bench_many_systems PRIVATE metapack ${MPKI_BENCH_LAPACKE} ${MPKI_BENCH_BLAS} m)
+    set_target_properties(bench_many_systems PROPERTIES OUTPUT_NAME many-systems
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 endif()

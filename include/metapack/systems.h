@@ -66,8 +66,9 @@ typedef struct mpk_systems_results {
 } mpk_systems_results;
 
 /** Create `count` systems without values. Where that will be faster, and the analysed values have
- *  pivots that suit them, a template of these is made: that is a factorization of them. Neither the
- *  count of a call nor a mask nor the number of threads changes any bit of what is computed.
+ *  pivots that suit them, a template of these is made: that is a factorization of them, and up to
+ *  twelve of values near them, for columns that may have to wait. Neither the count of a call nor a
+ *  mask nor the number of threads changes any bit of what is computed.
  *  an       [in] borrowed: must outlive *out; of method ldlt, and with values like those to come
  *  options  [in] as for mpk_factorize() and mpk_solve(), for all calls; NULL: defaults. `threads`
  *                systems or packs of them are worked on at the same time. device = cuda: systems
@@ -120,7 +121,7 @@ MPK_API mpk_status mpk_systems_resize(mpk_context *ctx, mpk_systems *systems, in
  *  factorization on all systems begin with it, by mpk_systems_refactorize(), too: their bits depend
  *  on the values it was made from. Factors by the old template are lost, those of the single engine
  *  stay until then. Costs an analysis of
- *  these values and a factorization.
+ *  these values and what mpk_systems_create() does with them.
  *  slot [in] a system with factors; of tier template: nothing is changed
  *  Returns MPK_OK
  *          | MPK_ERR_ARGUMENT: it has none | MPK_ERR_UNSUPPORTED: systems of several patterns, or
@@ -199,6 +200,30 @@ MPK_API mpk_status mpk_systems_refactorize_solve(mpk_context *ctx, mpk_systems *
  *  Returns MPK_OK | MPK_ERR_ARGUMENT: also where it has no factors */
 MPK_API mpk_status mpk_systems_get(mpk_context *ctx, const mpk_systems *systems, int64_t slot,
                                    mpk_quantity what, void *out, size_t bytes);
+
+/** What a system was refused for. */
+typedef enum mpk_refused {
+    MPK_REFUSED_OTHERWISE =
+        0,                 /**< triangles that differ, a Hermitian diagonal that is not real, sums
+                                    that overflow */
+    MPK_REFUSED_VALUE = 1, /**< a value that is NaN or infinite */
+    MPK_REFUSED_SIDE = 2   /**< an entry of b that is */
+} mpk_refused;
+
+/** The first number that is NaN or infinite. */
+typedef struct mpk_systems_refusal {
+    int32_t what;        /**< an mpk_refused; where it is 0 the rest is, too */
+    int32_t row, column; /**< of the matrix; of b, whose columns are its right-hand sides */
+    int64_t entry;       /**< of a value: its number in ax of the system */
+} mpk_systems_refusal;
+
+/** Why the last call refused a system: its status is MPK_ERR_INPUT. mpk_last_error() tells the same
+ *  of the first such system, in words.
+ *  slot [in]  0 .. count - 1
+ *  Returns MPK_OK | MPK_ERR_ARGUMENT: also where the last call did not work on it, or did not
+ *  refuse it */
+MPK_API mpk_status mpk_systems_refused(mpk_context *ctx, const mpk_systems *systems, int64_t slot,
+                                       mpk_systems_refusal *out);
 
 /** What the systems are, and who works on them. */
 typedef struct mpk_systems_info {

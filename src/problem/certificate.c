@@ -28,13 +28,17 @@ uint64_t mpki_certificate_hash(uint64_t state, const void *values, int64_t bytes
     return mpki_random_mix(state ^ word) + MPKI_GOLDEN;
 }
 
+double mpki_certificate_miss(const mpk_certificate *t) {
+    return t->contraction <= CAP ? pow(0.8 * t->contraction, t->vectors) : 1;
+}
+
 bool mpki_certificate_next(mpk_certificate *t, double c) {
     t->vectors++;
     t->certified = 0;
     t->miss_bound = 1;
     t->contraction = c >= 0 ? fmax(t->contraction, c) : INFINITY; /* NaN is not */
     if (!(t->contraction <= REFUSE)) return false;
-    if (t->contraction <= CAP && pow(0.8 * t->contraction, t->vectors) <= MISS) {
+    if (mpki_certificate_miss(t) <= MISS) {
         t->certified = 1;
         t->miss_bound = MISS * t->vectors; /* it might have passed at each of them */
         return false;

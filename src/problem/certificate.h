@@ -24,6 +24,9 @@ uint64_t mpki_certificate_hash(uint64_t state, const void *values, int64_t bytes
  *  0. */
 bool mpki_certificate_next(mpk_certificate *t, double c);
 
+/** The probability, at most, that a wrong inertia comes as far. */
+double mpki_certificate_miss(const mpk_certificate *t);
+
 /* clang-format off */
 #define MPKI_CERTIFICATE(p)                                                                        \
     /** z := S times the next n Gaussian numbers of a stream, real and imaginary parts each        \

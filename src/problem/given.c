@@ -101,20 +101,29 @@ static int32_t column_of(const mpki_layout *layout, int64_t k) {
     return low;
 }
 
-static mpk_status check_finite(mpk_context *ctx, const char *stage, const mpki_layout *layout,
-                               bool mapped, mpk_scalar scalar, int64_t count, const void *values) {
+static int64_t find_wild(const mpki_layout *layout, bool mapped, mpk_scalar scalar, int64_t count,
+                         const void *values, int32_t *row, int32_t *column) {
     int64_t k = mpki_next_nonfinite(scalar, 0, count, values);
     while (k >= 0 && mapped && mpki_place(layout, k) == MPKI_PLACE_NONE) /* not looked at */
         k = mpki_next_nonfinite(scalar, k + 1, count, values);
-    if (k < 0) return MPK_OK;
+    if (k < 0) return -1;
     const int64_t place = mapped ? mpki_place(layout, k) : k;
     const int64_t entry = place >= 0 ? place : -2 - place;
-    int32_t row = layout->ai[entry], column = column_of(layout, entry);
-    if (place < 0) {
-        const int32_t swap = row;
-        row = column;
-        column = swap;
-    }
+    *(place >= 0 ? row : column) = layout->ai[entry];
+    *(place >= 0 ? column : row) = column_of(layout, entry);
+    return k;
+}
+
+int64_t mpki_given_wild(const mpki_layout *layout, mpk_scalar scalar, const void *given,
+                        int32_t *row, int32_t *column) {
+    return find_wild(layout, layout->place != NULL, scalar, layout->given, given, row, column);
+}
+
+static mpk_status check_finite(mpk_context *ctx, const char *stage, const mpki_layout *layout,
+                               bool mapped, mpk_scalar scalar, int64_t count, const void *values) {
+    int32_t row = 0, column = 0;
+    const int64_t k = find_wild(layout, mapped, scalar, count, values, &row, &column);
+    if (k < 0) return MPK_OK;
     return mpki_error(ctx, MPK_ERR_INPUT, stage, k,
                       "value %lld: row %d, column %d is NaN or infinite", (long long)k, row,
                       column);

@@ -30,6 +30,11 @@ mpk_status mpki_given_copy(mpk_context *ctx, const char *stage, const mpki_layou
                            mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax,
                            mpki_skew **skew);
 
+/** The number of the first of the given values that is NaN or infinite, and its row and column; -1:
+ *  all that are looked at are finite. */
+int64_t mpki_given_wild(const mpki_layout *layout, mpk_scalar scalar, const void *given,
+                        int32_t *row, int32_t *column);
+
 /** The place of a given value: the number of its stored entry, marked if it came from the upper
  *  triangle; or none, if it lies in the triangle that is ignored. */
 enum { MPKI_PLACE_NONE = -1 };

@@ -5,6 +5,8 @@
 #include "../engines/cpu/batch/batch.h"
 #include "object.h"
 
+#include <stdio.h>
+
 static const char STAGE[] = "systems";
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -149,8 +151,22 @@ static mpk_status tell_each(mpki_systems_job *job, const mpk_systems_results *r)
     return MPK_OK;
 }
 
+/* Why a system has no result. */
+static const char *words(const mpki_said *said, char *text, size_t size) {
+    const mpk_systems_refusal *r = &said->refusal;
+    if (said->status != MPK_ERR_INPUT || r->what == MPK_REFUSED_OTHERWISE)
+        return mpk_status_text(said->status);
+    if (r->what == MPK_REFUSED_VALUE)
+        snprintf(text, size, "value %lld: row %d, column %d is NaN or infinite",
+                 (long long)r->entry, r->row, r->column);
+    else
+        snprintf(text, size, "row %d of right-hand side %d is NaN or infinite", r->row, r->column);
+    return text;
+}
+
 mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t count) {
     int64_t failed = 0, first = -1, doubtful = 0;
+    char why[160];
     mpk_status worst = MPK_OK;
     for (int64_t b = 0; b < count; b++) {
         const mpk_status status = said[b].status;
@@ -164,7 +180,7 @@ mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t cou
         return mpki_error(ctx, MPK_PARTIAL, STAGE, first,
                           "%lld of %lld systems have no result, number %lld the first of them: %s",
                           (long long)failed, (long long)count, (long long)first,
-                          mpk_status_text(said[first].status));
+                          words(&said[first], why, sizeof why));
     if (worst)
         return mpki_error(ctx, worst, STAGE, first,
                           "%lld of %lld systems have another status than ok, number %lld the first "
@@ -193,7 +209,8 @@ mpk_status mpki_systems_verb(mpk_context *ctx, mpki_systems_job *job, const uint
         if (job->ax) give_up(job);
         return status;
     }
-    status = results ? tell_each(job, results) : MPK_OK;
+    status = mpki_systems_find_refusals(job);
+    if (!mpk_failed(status) && results) status = tell_each(job, results);
     return mpk_failed(status) ? status : mpki_systems_sum(ctx, job->s->said, job->s->count);
 }
 

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "object.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "systems";
@@ -97,7 +98,7 @@ mpk_status mpki_device_make(mpk_systems *s) {
 static void tell_factor(mpki_slot *slot, mpki_said *said, const mpki_system_found *f) {
     said->status = f->infinite ? MPK_ERR_INPUT : MPK_OK;
     slot->status = said->status;
-    slot->examined = false;
+    slot->examined = slot->regular = false;
     if (f->infinite) {
         slot->tier = MPK_TIER_NONE;
         return;
@@ -125,8 +126,9 @@ static bool on_device(const mpk_systems *s, int64_t b) {
     return said->active && !said->factor && !said->solve && s->slot[b].tier == MPK_TIER_TEMPLATE;
 }
 
-/* Vectors for open systems: one more contraction of each (mpki_certify()). */
-static mpk_status contract(mpk_systems *s, mpki_many_call *call, const int64_t *slot,
+/* Vectors for open systems: one more contraction of each (mpki_certify()).
+ * most: above 0: as many as it takes to tell that A is regular, and contractions of at most that */
+static mpk_status contract(mpk_systems *s, mpki_many_call *call, const int64_t *slot, double most,
                            uint64_t *state, mpk_certificate *found, char *z, char *y, double *scale,
                            int64_t *place, int64_t *open, int64_t *left) {
     const mpk_scalar scalar = s->an->scalar;
@@ -150,11 +152,13 @@ static mpk_status contract(mpk_systems *s, mpki_many_call *call, const int64_t *
         const int64_t o = open[k];
         const double c = MPKI_DISPATCH(scalar, contraction)(n, scale + o * n, z + k * n * size,
                                                             y + k * n * size);
-        s->slot[slot[o]].certified = false;
-        if (mpki_certificate_next(&found[o], c))
-            open[still++] = o;
-        else
-            s->slot[slot[o]].certified = found[o].certified;
+        mpki_slot *own = &s->slot[slot[o]];
+        const bool more = mpki_certificate_next(&found[o], c);
+        own->certified = !more && found[o].certified;
+        own->regular = own->certified || mpki_certificate_miss(&found[o]) <= MPKI_SYSTEMS_MISS;
+        if (most > 0) own->examined = own->certified, own->regular &= found[o].contraction <= most;
+        const bool enough = own->regular || !(found[o].contraction <= most);
+        if (more && !(most > 0 && enough)) open[still++] = o;
     }
     *left = still;
     return status;
@@ -172,13 +176,18 @@ static mpk_status scales(const mpk_systems *s, int64_t place, double *out) {
     return status;
 }
 
-static mpk_status certify(mpki_systems_job *job) {
+/* Is this system to be examined? again: those that are at work once more */
+static bool wants_certificate(const mpk_systems *s, int64_t b, const bool *again) {
+    return on_device(s, b) && (again ? again[b] : !s->slot[b].examined);
+}
+
+static mpk_status certify(mpki_systems_job *job, const bool *again, double most) {
     mpk_systems *s = job->s;
     const mpk_analysis *an = s->an;
     const int64_t n = an->n, size = (int64_t)mpk_scalar_size(an->scalar);
     const bool counts = an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN;
     int64_t count = 0;
-    for (int64_t b = 0; b < s->count; b++) count += on_device(s, b) && !s->slot[b].examined;
+    for (int64_t b = 0; b < s->count; b++) count += wants_certificate(s, b, again);
     if (count == 0) return MPK_OK;
     int64_t *slot = MPKI_NEW(s->ctx, STAGE, 4 * count, int64_t), *open = slot + count;
     uint64_t *state = MPKI_NEW(s->ctx, STAGE, count, uint64_t);
@@ -192,19 +201,21 @@ static mpk_status certify(mpki_systems_job *job) {
     int64_t left = 0;
     for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++) {
         mpki_slot *own = &s->slot[b];
-        if (!on_device(s, b) || own->examined) continue;
+        if (!wants_certificate(s, b, again)) continue;
         status = s->engine->fetch(s->ctx, s->many, own->place, MPKI_SYSTEM_VALUES, values);
         if (!mpk_failed(status)) status = scales(s, own->place, scale + left * n);
         state[left] = mpki_certificate_hash(mpki_certificate_seed(n, s->options.seed), values,
                                             an->nnz * size);
         found[left] = (mpk_certificate){.certified = 1};
-        own->examined = true, own->certified = false;
+        own->examined = true, own->regular = own->certified = false;
         slot[left] = b, open[left] = left;
         left++;
     }
     mpki_many_call call = {.certify = true, .nrhs = 1};
-    while (counts && !mpk_failed(status) && left > 0)
-        status = contract(s, &call, slot, state, found, z, y, scale, slot + 2 * count, open, &left);
+    while ((counts || again) && !mpk_failed(status) && left > 0)
+        status = contract(s, &call, slot, most, state, found, z, y, scale, slot + 2 * count, open,
+                          &left);
+    for (int64_t k = 0; !counts && k < count; k++) s->slot[slot[k]].certified = false;
     mpki_release(s->ctx, slot);
     mpki_release(s->ctx, state);
     mpki_release(s->ctx, found);
@@ -212,6 +223,92 @@ static mpk_status certify(mpki_systems_job *job) {
     mpki_release(s->ctx, y);
     mpki_release(s->ctx, values);
     mpki_release(s->ctx, scale);
+    return status;
+}
+
+/* The systems of a list by the engine, and what is told of them. */
+static mpk_status run_list(mpki_systems_job *job, mpki_many_call *call, int64_t *slot,
+                           int64_t *place) {
+    mpk_systems *s = job->s;
+    mpki_system_found *found = MPKI_NEW(s->ctx, STAGE, s->count, mpki_system_found);
+    call->slot = slot, call->place = place, call->found = found;
+    for (int64_t k = 0; k < call->count; k++) place[k] = s->slot[slot[k]].place;
+    const mpk_status status = found ? s->engine->run(s->ctx, s->many, call) : mpki_failed(s->ctx);
+    for (int64_t k = 0; !mpk_failed(status) && k < call->count; k++) {
+        mpki_said *said = &s->said[slot[k]];
+        if (call->factor) tell_factor(&s->slot[slot[k]], said, &found[k]);
+        if (call->solve && !said->factor && !mpk_failed(said->status)) tell_solve(said, &found[k]);
+    }
+    mpki_release(s->ctx, found);
+    return status;
+}
+
+/* Systems whose pivots failed, once more with pivots that may be rounding. Those are kept that a
+ * certificate shows to be regular. */
+static mpk_status look_again(mpki_systems_job *job, const mpki_many_call *first, int64_t *slot,
+                             int64_t *place) {
+    mpk_systems *s = job->s;
+    const mpki_lanes_rules rules = mpki_systems_rules(s);
+    mpki_many_call call = *first;
+    bool *again = MPKI_ZNEW(s->ctx, STAGE, s->count, bool);
+    mpk_status status = again ? MPK_OK : mpki_failed(s->ctx);
+    call.count = 0;
+    for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++) {
+        const mpki_slot *own = &s->slot[b];
+        again[b] = s->said[b].active && s->said[b].factor && own->tier == MPK_TIER_TEMPLATE &&
+                   !own->lane.good && own->lane.norm_inf > 0;
+        if (again[b]) slot[call.count++] = b;
+    }
+    if (mpk_failed(status) || call.count == 0) goto done;
+    call.solve = false, call.nrhs = 0, call.b = call.x = NULL;
+    call.noise = call.rounding = rules.least;
+    status = run_list(job, &call, slot, place);
+    if (!mpk_failed(status)) status = certify(job, again, 1);
+    call.count = 0;
+    for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++) {
+        if (!again[b] || s->said[b].factor) continue;
+        s->said[b].factor = !s->slot[b].regular;
+        if (s->slot[b].regular) slot[call.count++] = b;
+    }
+    if (mpk_failed(status) || !first->solve || call.count == 0) goto done;
+    call.factor = false, call.solve = true, call.nrhs = first->nrhs;
+    call.ax = NULL, call.b = first->b, call.x = first->x;
+    status = run_list(job, &call, slot, place);
+done:
+    mpki_release(s->ctx, again);
+    return status;
+}
+
+/* Systems whose solutions are in doubt, as those of singular ones would be: where a certificate shows
+ * that they are regular, solutions may be as large as they are. */
+static mpk_status solve_again(mpki_systems_job *job, const mpki_many_call *first, int64_t *slot,
+                              int64_t *place) {
+    mpk_systems *s = job->s;
+    mpki_many_call call = *first;
+    bool *again = MPKI_ZNEW(s->ctx, STAGE, s->count, bool);
+    mpk_status status = again ? MPK_OK : mpki_failed(s->ctx);
+    call.count = 0;
+    for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++) {
+        mpki_said *said = &s->said[b];
+        if (!said->active || !said->solve || said->factor || s->slot[b].tier != MPK_TIER_TEMPLATE)
+            continue;
+        said->solve = false;
+        again[b] = !s->slot[b].regular;
+        slot[call.count++] = b;
+    }
+    const int64_t count = call.count;
+    if (mpk_failed(status) || count == 0) goto done;
+    status = certify(job, again, 1);
+    call.count = 0;
+    for (int64_t k = 0; !mpk_failed(status) && k < count; k++) {
+        s->said[slot[k]].solve = !s->slot[slot[k]].regular;
+        if (s->slot[slot[k]].regular) slot[call.count++] = slot[k];
+    }
+    call.factor = false, call.ax = NULL;
+    call.large_growth = INFINITY;
+    if (!mpk_failed(status) && call.count > 0) status = run_list(job, &call, slot, place);
+done:
+    mpki_release(s->ctx, again);
     return status;
 }
 
@@ -240,20 +337,15 @@ mpk_status mpki_device_run(mpki_systems_job *job) {
     if (there && !job->settled) status = s->engine->settle(s->ctx);
     if (!s->many || mpk_failed(status)) return status;
     int64_t *slot = MPKI_NEW(s->ctx, STAGE, 2 * s->count, int64_t), *place = slot + s->count;
-    mpki_system_found *found = MPKI_NEW(s->ctx, STAGE, s->count, mpki_system_found);
-    if (!slot || !found) status = mpki_failed(s->ctx);
+    if (!slot) status = mpki_failed(s->ctx);
     for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++)
-        if (on_device(s, b)) slot[call.count] = b, place[call.count++] = s->slot[b].place;
-    call.slot = slot, call.place = place, call.found = found;
-    if (!mpk_failed(status)) status = s->engine->run(s->ctx, s->many, &call);
-    for (int64_t k = 0; !mpk_failed(status) && k < call.count; k++) {
-        mpki_said *said = &s->said[slot[k]];
-        if (call.factor) tell_factor(&s->slot[slot[k]], said, &found[k]);
-        if (call.solve && !said->factor && !mpk_failed(said->status)) tell_solve(said, &found[k]);
-    }
+        if (on_device(s, b)) slot[call.count++] = b;
+    if (!mpk_failed(status)) status = run_list(job, &call, slot, place);
+    if (call.factor && !mpk_failed(status)) status = look_again(job, &call, slot, place);
+    if (!mpk_failed(status) && call.solve && !call.bare)
+        status = solve_again(job, &call, slot, place);
     mpki_release(s->ctx, slot);
-    mpki_release(s->ctx, found);
-    if (!mpk_failed(status) && job->certify) status = certify(job);
+    if (!mpk_failed(status) && job->certify) status = certify(job, NULL, 0);
     return status;
 }
 

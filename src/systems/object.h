@@ -10,7 +10,7 @@
 #include "../factor/factor.h"
 #include <metapack/systems.h>
 
-/** Pivots of the analysed values, and the tree that suits them (template.c). */
+/** Pivots of the analysed values, and the tree that suits them and values near these (template.c). */
 typedef struct mpki_template {
     mpk_analysis *an;
     mpki_lanes_plan plan;
@@ -27,6 +27,11 @@ typedef struct mpki_template {
 mpk_status mpki_template_make(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                               mpki_template **out, const char **reason);
 void mpki_template_free(mpk_context *ctx, mpki_template **t);
+/** An order for a tree whose pivots have been found, in which columns come as late as values near the
+ *  analysed ones want it. order [out] n. *some [out] false: none comes late, and there is no order.
+ *  MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
+mpk_status mpki_late_order(mpk_context *ctx, const mpk_analysis *own, const mpk_options *options,
+                           int32_t *order, bool *some);
 
 /** One of the systems. */
 typedef struct mpki_slot {
@@ -39,6 +44,7 @@ typedef struct mpki_slot {
     mpki_lane_outcome lane; /* likewise: what came of it */
     double logdet[3];       /* tier template, on a device */
     bool examined, regular, certified; /* of tier single: examined and certified alone */
+    mpk_systems_refusal refusal;       /* where the status is MPK_ERR_INPUT */
 } mpki_slot;
 
 /** What a call has to say of one of them. */
@@ -52,6 +58,7 @@ typedef struct mpki_said {
     mpk_status status;
     int32_t steps;
     double omega, normwise;
+    mpk_systems_refusal refusal; /* where the status is MPK_ERR_INPUT */
 } mpki_said;
 
 /** What a worker needs for packs. */
@@ -159,6 +166,9 @@ mpk_status mpki_systems_verb(mpk_context *ctx, mpki_systems_job *job, const uint
 mpk_status mpki_systems_check_array(mpk_context *ctx, const mpki_systems_engine *engine,
                                     mpk_scalar scalar, int64_t count, const char *name,
                                     const mpk_batch_array *x, int64_t rows, int64_t columns);
+/** Which numbers the systems were refused for whose status is MPK_ERR_INPUT (refused.c). MPK_OK |
+ *  MPK_ERR_MEMORY, _DEVICE */
+mpk_status mpki_systems_find_refusals(mpki_systems_job *job);
 /** What all of them come to, by what is said of each; recorded. */
 mpk_status mpki_systems_sum(mpk_context *ctx, const mpki_said *said, int64_t count);
 /** Its factors are in a lane, or on a device. */
@@ -180,6 +190,10 @@ mpk_status mpki_systems_run(mpki_systems_job *job);
 /** Room for packs of s->count systems. MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_packs_make(mpk_systems *s, int64_t count);
 void mpki_packs_free(mpk_systems *s);
+
+/** A singular matrix passes for a regular one with at most this probability, where nobody asked for
+ *  a certificate: pivots that are sure let 5e-5 of them pass. */
+#define MPKI_SYSTEMS_MISS 1e-6
 
 /** When the pivots of a system will do, by the options. */
 mpki_lanes_rules mpki_systems_rules(const mpk_systems *s);

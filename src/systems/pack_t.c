@@ -45,7 +45,7 @@ static mpki_slot *slot_of(const pack *g, int lane, mpki_said **said) {
     return g->s->slot[b].tier == g->tier ? &g->s->slot[b] : NULL;
 }
 
-/* ---- factorizations -------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* A system's values in our order, at `own` unless they lie so with the caller. */
 static const T *bring_values(const pack *g, int64_t b, T *own, mpki_said *said) {
@@ -80,42 +80,11 @@ static const T *bring_values(const pack *g, int64_t b, T *own, mpki_said *said) 
     return mpk_failed(said->status) ? NULL : own;
 }
 
-static void factorize(pack *g) {
-    const mpk_analysis *an = g->s->an;
-    const T *from[WIDTH_MOST] = {NULL};
-    mpki_lane_outcome lane[WIDTH_MOST];
-    bool some = false;
-    for (int q = 0; q < g->k->width; q++) {
-        mpki_said *said;
-        mpki_slot *slot = slot_of(g, q, &said);
-        if (!slot) continue;
-        from[q] = bring_values(g, g->slot[q], (T *)g->work->values + q * an->nnz, said);
-        some |= from[q] != NULL && !said->factor;
-        slot->status = said->status;
-        slot->examined = false;
-        if (mpk_failed(said->status)) slot->tier = MPK_TIER_NONE;
-    }
-    if (g->job->failed || !some) return;
-    g->k->take(an->nnz, from, 1, g->p->ax);
-    g->k->scale(g->plan, g->p, &g->work->lanes, lane);
-    bool inside[WIDTH_MOST];
-    for (int q = 0; q < g->k->width; q++) inside[q] = lane[q].good;
-    const mpki_lanes_rules rules = mpki_systems_rules(g->s);
-    g->k->factor(g->plan, g->p, &rules, &g->work->lanes, lane);
-    for (int q = 0; q < g->k->width; q++) {
-        mpki_said *said;
-        mpki_slot *slot = slot_of(g, q, &said);
-        if (!slot) continue;
-        slot->lane = lane[q];
-        said->own = !lane[q].good && inside[q] && g->tier == MPK_TIER_TEMPLATE;
-        said->factor = !lane[q].good && !said->own;
-    }
-}
-
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-/* As mpki_certify() of one factor, for the lanes that are wanted and not examined yet; NULL: all. */
-static void certify(pack *g, const bool *wanted) {
+/* As mpki_certify() of one factor, for the lanes that are wanted and not examined yet; NULL: all.
+ * enough: as far as it takes to tell that A is regular */
+static void certify(pack *g, const bool *wanted, bool enough) {
     const mpk_analysis *an = g->s->an;
     const int width = g->k->width;
     mpki_lanes_work *w = &g->work->lanes;
@@ -131,7 +100,7 @@ static void certify(pack *g, const bool *wanted) {
         FN(lane_values)(g->s, slot, z);
         state[q] = mpki_certificate_hash(mpki_certificate_seed(an->n, g->s->options.seed), z,
                                          an->nnz * (int64_t)sizeof(T));
-        slot->examined = true, slot->regular = slot->certified = false;
+        slot->examined = !enough, slot->regular = slot->certified = false;
         found[q] = (mpk_certificate){.certified = 1};
         open[q] = any = true;
     }
@@ -159,14 +128,66 @@ static void certify(pack *g, const bool *wanted) {
             to[q] = y + g->n;
             g->k->give(g->n, w->x[1], to, 1);
             to[q] = NULL;
+            mpki_slot *slot = &g->s->slot[g->slot[q]];
             open[q] = mpki_certificate_next(&found[q],
                                             FN(contraction)(g->n, g->work->scale, y, y + g->n));
+            slot->regular =
+                found[q].certified ||
+                (enough && open[q] && mpki_certificate_miss(&found[q]) <= MPKI_SYSTEMS_MISS);
+            if (slot->regular && enough) open[q] = false;
             any |= open[q];
             if (open[q]) continue;
-            g->s->slot[g->slot[q]].regular = found[q].certified;
-            g->s->slot[g->slot[q]].certified = counts && found[q].certified;
+            slot->examined |= found[q].certified != 0;
+            slot->certified = counts && found[q].certified;
         }
     }
+}
+
+/* ---- factorizations -------------------------------------------------------------------------- */
+
+/* A system whose pivots will not do: to those of its own, or to the single engine. */
+static void give_on(const pack *g, mpki_slot *slot, mpki_said *said, bool inside) {
+    slot->examined = false;
+    said->own = inside && g->tier == MPK_TIER_TEMPLATE;
+    said->factor = !said->own;
+}
+
+static void factorize(pack *g) {
+    const mpk_analysis *an = g->s->an;
+    const T *from[WIDTH_MOST] = {NULL};
+    mpki_lane_outcome lane[WIDTH_MOST];
+    bool some = false;
+    for (int q = 0; q < g->k->width; q++) {
+        mpki_said *said;
+        mpki_slot *slot = slot_of(g, q, &said);
+        if (!slot) continue;
+        from[q] = bring_values(g, g->slot[q], (T *)g->work->values + q * an->nnz, said);
+        some |= from[q] != NULL && !said->factor;
+        slot->status = said->status;
+        slot->examined = false;
+        if (mpk_failed(said->status)) slot->tier = MPK_TIER_NONE;
+    }
+    if (g->job->failed || !some) return;
+    g->k->take(an->nnz, from, 1, g->p->ax);
+    g->k->scale(g->plan, g->p, &g->work->lanes, lane);
+    bool inside[WIDTH_MOST];
+    for (int q = 0; q < g->k->width; q++) inside[q] = lane[q].good;
+    const mpki_lanes_rules rules = mpki_systems_rules(g->s);
+    g->k->factor(g->plan, g->p, &rules, &g->work->lanes, lane);
+    bool ask[WIDTH_MOST] = {false}, any = false;
+    for (int q = 0; q < g->k->width; q++) {
+        mpki_said *said;
+        mpki_slot *slot = slot_of(g, q, &said);
+        if (!slot) continue;
+        slot->lane = lane[q];
+        ask[q] = lane[q].doubtful;
+        any |= ask[q];
+        if (!lane[q].good) give_on(g, slot, said, inside[q]);
+    }
+    if (any) certify(g, ask, !g->job->certify);
+    for (int q = 0; q < g->k->width; q++)
+        if (ask[q] && !g->s->slot[g->slot[q]].regular)
+            give_on(g, &g->s->slot[g->slot[q]], &g->s->said[g->slot[q]], inside[q]);
 }
 
 /* ---- solutions ------------------------------------------------------------------------------- */
@@ -276,7 +297,7 @@ static void doubt(pack *g, const T *const *at) {
         ask[q] = said->ask && !said->solve;
         any |= ask[q];
     }
-    if (any) certify(g, ask);
+    if (any) certify(g, ask, false);
     for (int q = 0; q < g->k->width; q++)
         if (ask[q]) g->s->said[g->slot[q]].solve |= !g->s->slot[g->slot[q]].regular;
 }
@@ -350,7 +371,7 @@ void FN(pack_run)(mpki_systems_job *job, int worker, int64_t number) {
               .slot = job->in_pack + number * s->width,
               .n = s->an->n};
     if (job->ax) factorize(&g);
-    if (!job->failed && job->certify) certify(&g, NULL);
+    if (!job->failed && job->certify) certify(&g, NULL, false);
     if (!job->failed && job->b) solve(&g);
 }
 

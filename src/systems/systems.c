@@ -58,9 +58,11 @@ static mpk_status grow(mpk_systems *s, int64_t count) {
     s->said = said;
     if (s->many && mpk_failed(s->engine->grow(s->ctx, s->many, count))) return mpki_failed(s->ctx);
     if (mpk_failed(mpki_packs_make(s, count))) return mpki_failed(s->ctx);
-    for (int64_t b = s->count; b < count; b++)
+    for (int64_t b = s->count; b < count; b++) {
+        said[b] = (mpki_said){0};
         slot[b] =
             (mpki_slot){.status = MPK_ERR_ARGUMENT, .home = (int)(b % s->workers), .place = b};
+    }
     s->count = count;
     return MPK_OK;
 }

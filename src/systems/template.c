@@ -6,6 +6,7 @@
 #include "object.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char STAGE[] = "systems";
 
@@ -15,6 +16,9 @@ static const mpki_relax RELAX = {
 
 /* Rows of a front above which one system at a time is as fast (nlpkkt 14, 686 rows: 0.9 of it). */
 enum { FRONT_MOST = 700 };
+
+/* Work, times that without columns that come late, up to which these are waited for. */
+static const double LATE_WORK = 1.5;
 
 void mpki_template_free(mpk_context *ctx, mpki_template **out) {
     mpki_template *t = *out;
@@ -88,6 +92,7 @@ static mpk_status grow_tree(mpk_context *ctx, const mpk_analysis *an, const mpk_
                                  .scalar = an->scalar,
                                  .symmetry = an->symmetry,
                                  .layout = an->layout,
+                                 .values = an->values,
                                  .n = an->n,
                                  .nnz = an->nnz,
                                  .ap = an->ap,
@@ -97,7 +102,14 @@ static mpk_status grow_tree(mpk_context *ctx, const mpk_analysis *an, const mpk_
     for (int32_t k = 0; k < an->n; k++) own->perm[k] = perm[k];
     own->info.ordering = an->info.ordering;
     own->info.ordered_for = MPK_ON_CPU;
-    const mpk_status status = mpki_symbolic_relaxed(ctx, own, NULL, mate, &RELAX);
+    mpk_status status = mpki_symbolic_relaxed(ctx, own, NULL, mate, &RELAX);
+    if (!mpk_failed(status) && an->scale) {
+        own->scale = MPKI_NEW(ctx, STAGE, an->n, double);
+        if (!own->scale) status = mpki_failed(ctx);
+        if (own->scale) memcpy(own->scale, an->scale, (size_t)an->n * sizeof *own->scale);
+        own->info.scaling = an->info.scaling;
+        own->scale_far = an->scale_far;
+    }
     if (mpk_failed(status)) mpk_analysis_destroy(&own);
     *out = own;
     return status;
@@ -115,6 +127,41 @@ static bool mark_pairs(const mpk_analysis *own, const int32_t *mate, char *pair)
             k++;
         }
     return true;
+}
+
+/* Another tree and other pivots for t, in which columns that come late (late.c) find a front that is
+ * high enough, unless there are none, or the work would be too much. */
+static mpk_status wait_for_late(mpk_context *ctx, const mpk_analysis *an,
+                                const mpk_options *options, int32_t *mate, mpki_template *t) {
+    const int32_t n = an->n;
+    int32_t *perm = MPKI_NEW(ctx, STAGE, 2 * (int64_t)n, int32_t), *own_mate = perm + n;
+    char *pair = MPKI_NEW(ctx, STAGE, n, char);
+    mpk_analysis *late = NULL, *own = NULL;
+    mpk_options o = *options;
+    const char *reason = NULL;
+    bool some = false;
+    o.matching = MPK_OFF; /* the order stays */
+    mpk_status status = perm && pair ? MPK_OK : mpki_failed(ctx);
+    if (!mpk_failed(status)) status = mpki_late_order(ctx, t->an, options, perm, &some);
+    if (mpk_failed(status) || !some) goto done;
+    for (int32_t i = 0; i < n; i++) own_mate[i] = i;
+    status = grow_tree(ctx, an, options, perm, own_mate, &late);
+    if (!mpk_failed(status)) status = find_pivots(ctx, late, &o, perm, own_mate, &reason);
+    if (mpk_failed(status) || reason) goto done;
+    status = grow_tree(ctx, an, options, perm, own_mate, &own);
+    if (mpk_failed(status) || own->info.max_front > FRONT_MOST ||
+        own->info.factor_flops > LATE_WORK * t->an->info.factor_flops ||
+        !mark_pairs(own, own_mate, pair))
+        goto done;
+    mpk_analysis_destroy(&t->an);
+    t->an = own, own = NULL;
+    memcpy(mate, own_mate, (size_t)n * sizeof *mate);
+done:
+    mpki_release(ctx, perm);
+    mpki_release(ctx, pair);
+    mpk_analysis_destroy(&late);
+    mpk_analysis_destroy(&own);
+    return status;
 }
 
 /* Contributions lie in the first gap that holds them, from when their front is made until that of
@@ -210,6 +257,7 @@ mpk_status mpki_template_make(mpk_context *ctx, const mpk_analysis *an, const mp
     if (!mpk_failed(status) && !*reason) status = grow_tree(ctx, an, options, perm, mate, &t->an);
     if (!mpk_failed(status) && !*reason && t->an->info.max_front > FRONT_MOST)
         *reason = "its fronts are so large that one system at a time is faster";
+    if (!mpk_failed(status) && !*reason) status = wait_for_late(ctx, an, options, mate, t);
     if (!mpk_failed(status) && !*reason) status = fill(ctx, an, mate, t, reason);
     mpki_release(ctx, perm);
     mpki_release(ctx, mate);

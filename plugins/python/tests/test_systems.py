@@ -92,6 +92,16 @@ def test_failing():
     with pytest.warns(mp.MetapackWarning):
         f = mp.ldl_batch(A, values)
     assert f.words == ["ok", "ok", "input", "singular", "ok"]
+    assert f.refused(2) == {"entry": 0, "row": 0, "column": 0}
+    with pytest.raises(mp.ArgumentError):
+        f.refused(1)
+    one = changed(A, 5)
+    one[4, 7] = np.inf
+    with pytest.warns(mp.MetapackWarning, match=r"number 4 the first of them: value 7: row \d+, column \d+ is NaN"):
+        f.refactorize(one)
+    assert f.refused(4)["entry"] == 7
+    with pytest.warns(mp.MetapackWarning):
+        f.refactorize(values)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         x = f.solve(np.ones((5, A.shape[0])))
@@ -286,7 +296,7 @@ def test_mixed_refused():
         mp.ldl_batch(some, pivoting="rook")
     bad = [some[0], some[1].copy()]
     bad[1].data[3] = np.nan
-    with pytest.raises(mp.InputError):
+    with pytest.raises(mp.InputError, match=r"^matrix 1 of the list: entry 3: row \d+, column \d+ is NaN"):
         mp.ldl_batch(bad)
 
 

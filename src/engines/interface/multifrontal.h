@@ -202,6 +202,9 @@ typedef struct mpki_direct_engine {
     mpk_status (*retree)(mpki_direct *f, const mpki_tree_view *tree);
     /** MPK_GET_PERM, _D or _LOGDET as mpk_get() gives them, to host memory. */
     mpk_status (*get)(const mpki_direct *f, mpk_quantity what, void *out);
+    /** node (n) [out] by position: the node of the tree that eliminated the column, itself or an
+     *  ancestor. NULL: the engine does not say. */
+    void (*nodes)(const mpki_direct *f, int32_t *node);
 
     /** y (n) := 1 or -1 at the zero pivots, 0 elsewhere; the signs look random and are the same in
      *  every run (core/random.h). */

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ._context import Context, Progress
 from ._device import Lent, Link, deliver, gpu_of, lies_there, maker_of
-from ._errors import InaccurateWarning, MetapackWarning, ZeroPivotWarning
+from ._errors import InaccurateWarning, MetapackError, MetapackWarning, ZeroPivotWarning
 from ._lib import ffi, lib, text
 from ._matrix import (
     SCALARS, Matrix, destroy_problem, host_array, pointer, take, take_there, working_dtype,
@@ -153,6 +153,16 @@ class _Systems:
     def words(self) -> list[str]:
         """Each status in a word: "ok", "singular", ..."""
         return [text(lib.mpk_status_name(int(status))) for status in self.status]
+
+    def refused(self, number: int) -> Optional[Dict[str, int]]:
+        """Which number the last call refused system `number` for, whose word is "input": of its values
+        `entry`, in the order in which they were given, at `row` and `column`; of b `row` and `side`.
+        None: triangles that differ, or the like; the text of the warning has it."""
+        why = ffi.new("mpk_systems_refusal *")
+        self._ctx.check(self._ctx.call(lib.mpk_systems_refused, self._systems[0], int(number), why))
+        if why.what == lib.MPK_REFUSED_VALUE:
+            return {"entry": why.entry, "row": why.row, "column": why.column}
+        return {"row": why.row, "side": why.column} if why.what == lib.MPK_REFUSED_SIDE else None
 
     @property
     def info(self) -> Dict[str, Any]:
@@ -430,8 +440,11 @@ class MixedFactor(_Systems):
         problems = []
         self._systems = self._ctx.own("systems")
         try:
-            for m in self._m:
-                problems.append(m.problem(self._ctx))
+            for k, m in enumerate(self._m):
+                try:
+                    problems.append(m.problem(self._ctx))
+                except MetapackError as e:
+                    raise type(e)(f"matrix {k} of the list: {e}", e.status, e.stage, e.index) from None
             every = ffi.new("mpk_problem *[]", [p[0] for p in problems])
             self._ctx.check(self._ctx.call(
                 lib.mpk_systems_create_mixed, self.count, every, self._options.pointer,

@@ -209,6 +209,11 @@ static mpk_status get(const mpki_direct *f, mpk_quantity what, void *out) {
     return MPK_OK;
 }
 
+static void nodes(const mpki_direct *f, int32_t *node) {
+    for (int32_t s = 0; s < f->tree.nsuper; s++)
+        for (int32_t k = 0; k < f->node[s].nelim; k++) node[f->node[s].id[k]] = s;
+}
+
 static void at_zeros(const mpki_direct *f, void *y) {
     MPKI_DISPATCH(f->tree.scalar, at_zeros)(f, y);
 }
@@ -241,6 +246,7 @@ const mpki_direct_engine mpki_cpu_direct = {
     .factorize = factorize,
     .bytes = bytes,
     .get = get,
+    .nodes = nodes,
     .at_zeros = at_zeros,
     .zeros = zeros,
     .weak = weak,

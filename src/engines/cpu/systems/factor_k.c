@@ -298,11 +298,14 @@ static int64_t panel_reals(const mpki_lanes_plan *plan) {
 
 static void tell(const tally *t, const mpki_lanes_rules *rules, mpki_lane_outcome *lane) {
     const vec growth = v_max(t->most, v_all(1));
+    const mask sure =
+        (t->least > (R)rules->noise * growth) & (t->least > (R)rules->rounding * t->stress);
     const mask good = t->passed & (t->stress <= (R)rules->stress) &
-                      (t->least > (R)rules->noise * growth) &
-                      (t->least > (R)rules->rounding * t->stress) & (t->most - t->most == 0);
+                      (t->least > (R)rules->least * v_max(growth, t->stress)) &
+                      (t->most - t->most == 0);
     for (int q = 0; q < LANES; q++) {
         lane[q].good &= good[q] != 0;
+        lane[q].doubtful = lane[q].good && sure[q] == 0;
         lane[q].positive = (int32_t)t->positive[q];
         lane[q].negative = (int32_t)t->negative[q];
         lane[q].growth = (double)t->most[q];

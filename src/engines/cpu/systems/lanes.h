@@ -40,8 +40,9 @@ typedef struct mpki_lanes_plan {
 typedef struct mpki_lanes_rules {
     double stress;   /* of |L|, and of |L| |D| |L|^T, which times the unit roundoff is the error */
     double rounding; /* a pivot is more than this times the stress that there is, */
-    double noise;    /* more than this times the growth, else it may be rounding, */
-    double small;    /* and more than this */
+    double noise;    /* and more than this times the growth, else it may be rounding: doubtful; */
+    double least;    /* it is rounding at this times either, */
+    double small;    /* and zero at this */
 } mpki_lanes_rules;
 
 /** A pack: arrays of lanes. */
@@ -59,7 +60,8 @@ typedef struct mpki_lanes_pack {
 
 /** What became of the system in a lane. */
 typedef struct mpki_lane_outcome {
-    bool good; /* its pivots passed */
+    bool good;     /* its pivots passed */
+    bool doubtful; /* and one of them may be rounding: a certificate is to tell */
     int32_t positive, negative, two_by_two;
     double growth, min_pivot; /* as in mpk_factor_info */
     double norm_inf;          /* of A */
