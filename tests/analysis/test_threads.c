@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An analysis is the same for any number of threads, and ends cleanly where one of them is stopped or
  * gets no memory. */
+#include "../sanitized.h"
 #include "context.h"
 
 #include "analysis/symbolic/symbolic.h"
@@ -110,8 +111,8 @@ static void test_same(void **state) {
 static void test_same_trees(void **state) {
     (void)state;
     mpki_context_set_cores(ctx, 5);
-    for (int trial = 0; trial < 120; trial++) {
-        const int32_t n = 1 + random_below(trial < 100 ? 80 : 500);
+    for (int trial = 0; trial < (TEST_SANITIZED ? 40 : 120); trial++) {
+        const int32_t n = 1 + random_below(trial % 6 ? 80 : 500);
         pattern p = trial % 10 ? pattern_random(n, random_below(3 * n), 100) : pattern_grid(31, 30);
         mpk_problem *a = problem_new(&p, MPK_D, MPK_SYMMETRIC);
         int32_t *perm = random_perm(p.n);
@@ -160,7 +161,7 @@ static void test_failing_memory(void **state) {
     for (size_t s = 0; s < sizeof some / sizeof *some; s++) {
         mpk_problem *a = make(some[s]);
         bool succeeded = false;
-        for (long k = 0; !succeeded; k += k < 90 ? 1 : some[s] ? 97 : 31) {
+        for (long k = 0; !succeeded; k += k < 90 ? 1 + 2 * TEST_SANITIZED : some[s] ? 97 : 31) {
             failing f = {.countdown = -1};
             const mpk_allocator allocator = {failing_alloc, failing_release, &f};
             const mpk_options o = options_of(4);
