@@ -111,8 +111,11 @@ enum {
 /** Bytes that sheets of right-hand sides, or vectors that are refined together, may take in any
  *  case | no table */
 #define MPKI_CUDA_SHEETS_FREE ((int64_t)64 << 20)
-/** Bytes of vectors of several right-hand sides that come from the pool and go back to it; more are given back
- *  to the device | H200: cudaMalloc and cudaFree of 32 MB take 0.13 ms, solves with as much 5 and more */
+/** Bytes of an array of several right-hand sides that a factor keeps; that comes from the pool and goes back to
+ *  it; more are given back to the device | H200: five arrays of a solve from the pool and back take some
+ *  30 us, which 64 sides of order 2000 take ten times; cudaMalloc and cudaFree of 32 MB take 130 us, solves
+ *  with as much 5 ms and more */
+#define MPKI_CUDA_KEPT ((int64_t)1 << 20)
 #define MPKI_CUDA_POOLED ((int64_t)32 << 20)
 
 enum {
@@ -123,8 +126,8 @@ enum {
     MPKI_CUDA_SHEETS_RHS = 64,
     /** sheets may take this part of a factor's memory | no table */
     MPKI_CUDA_SHEETS_SHARE = 4,
-    /** room for a kernel's vectors beside many right-hand sides is given back after so many solves in a row
-     *  that asked for at most this part of them | no table */
+    /** room for many right-hand sides that is kept is given back after so many solves in a row that asked for
+     *  at most this part of them | no table */
     MPKI_CUDA_FEW_SOLVES = 16,
     MPKI_CUDA_FEW = 8,
     /** rows of a strip of a chain; of a slice on the way back; of a helper whose children one piece

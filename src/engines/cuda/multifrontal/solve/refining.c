@@ -8,12 +8,18 @@ static const mpki_cuda_refine_kind *kernels(const mpki_direct *f) {
     return f->device->table->direct->refine[f->tree.scalar];
 }
 
+/* Give back all that is on the device. */
+static void leave(const mpki_direct *f, mpki_cuda_refining *z) {
+    mpki_cuda_vector_room_leave(f, &z->sums);
+    z->columns = 0;
+    for (int k = 0; k < MPKI_CUDA_EXTRAS; k++) mpki_cuda_vector_room_leave(f, &z->extra[k]);
+    mpki_cuda_nulls_free(f, &z->nulls);
+}
+
 static void release(const mpki_direct *f, mpki_cuda_refining *z) {
     if (!z) return;
     if (z->a.report) (void)kernels(f)->hold(f->device->cuda, 0, &z->a.report);
-    mpki_cuda_vector_room_leave(f, &z->sums);
-    for (int k = 0; k < MPKI_CUDA_EXTRAS; k++) mpki_cuda_vector_room_leave(f, &z->extra[k]);
-    mpki_cuda_nulls_free(f, &z->nulls);
+    leave(f, z);
     mpki_release(f->ctx, z);
 }
 
@@ -22,9 +28,10 @@ static int64_t vector_bytes(const mpki_direct *f, int32_t columns) {
 }
 
 void mpki_cuda_refining_keep(const mpki_direct *f, mpki_cuda_refining *z) {
-    if (z && z->columns > 1) mpki_cuda_vector_room_leave(f, &z->sums), z->columns = 0;
+    if (z && z->columns > 1) mpki_cuda_vector_room_end(f, 0, &z->sums);
+    if (z && !z->sums.own) z->columns = 0;
     for (int k = 0; z && k < MPKI_CUDA_EXTRAS; k++)
-        if (z->extra[k].bytes > vector_bytes(f, 1)) mpki_cuda_vector_room_leave(f, &z->extra[k]);
+        mpki_cuda_vector_room_end(f, vector_bytes(f, 1), &z->extra[k]);
     /* what a factor keeps for its next solve is no part of it */
     release(f, atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, z));
 }
@@ -50,7 +57,7 @@ static bool make_sums(const mpki_direct *f, mpki_cuda_refining *z, int32_t colum
     if (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) return false;
     mpki_cuda_vector_room_leave(f, &z->sums);
     z->columns = 0;
-    if (mpk_failed(mpki_cuda_vector_room_make(f, bytes, columns > 1, &z->sums))) return false;
+    if (mpk_failed(mpki_cuda_vector_room_make(f, bytes, &z->sums))) return false;
     mpki_cuda_errors *report = z->a.report;
     char *next = z->sums.at;
     for (int k = 0; k < PARTS; k++) at[k] = next, next += (part[k] + 255) & ~(int64_t)255;
@@ -80,8 +87,9 @@ mpki_cuda_refining *mpki_cuda_refining_take(const mpki_direct *f, int32_t column
     mpki_cuda_refining *z = atomic_exchange(&((mpki_direct *)(uintptr_t)f)->refining, NULL);
     if (!z) z = mpki_calloc(f->ctx, STAGE, 1, sizeof *z);
     if (!z) return NULL;
-    z->few = columns <= z->nulls.columns / MPKI_CUDA_FEW ? z->few + 1 : 0;
-    if (z->few >= MPKI_CUDA_FEW_SOLVES) mpki_cuda_nulls_free(f, &z->nulls);
+    const int32_t most = z->columns > z->nulls.columns ? z->columns : z->nulls.columns;
+    z->few = columns <= most / MPKI_CUDA_FEW ? z->few + 1 : 0;
+    if (z->few >= MPKI_CUDA_FEW_SOLVES) leave(f, z);
     if (z->columns >= columns || make_sums(f, z, columns)) return z;
     release(f, z);
     return NULL;
@@ -97,7 +105,7 @@ char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_direct_solver *s, mpki
     if (lent) return lent;
     mpki_cuda_vector_room_leave(f, r);
     if ((f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit) ||
-        mpk_failed(mpki_cuda_vector_room_make(f, bytes, columns > 1, r)))
+        mpk_failed(mpki_cuda_vector_room_make(f, bytes, r)))
         return NULL;
     return r->own;
 }

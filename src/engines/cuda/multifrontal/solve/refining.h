@@ -23,7 +23,7 @@ typedef struct mpki_cuda_refining {
     char *r;             /* n x columns: residuals, of the solve at work */
     /* n x columns of a solve each; empty: there was room to borrow */
     mpki_cuda_room extra[MPKI_CUDA_EXTRAS];
-    int few; /* solves in a row that have asked for far fewer columns than `nulls` is for */
+    int few;               /* solves in a row that have asked for far fewer columns */
     mpki_cuda_nulls nulls; /* of a singular A */
 } mpki_cuda_refining;
 

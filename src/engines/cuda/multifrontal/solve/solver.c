@@ -16,14 +16,17 @@ bool mpki_cuda_solver_did(const mpki_direct_solver *s, int status) {
 
 #define DID(call) mpki_cuda_solver_did(s, (call))
 
-int mpki_cuda_vector_room_make(const mpki_direct *f, int64_t bytes, bool lent,
-                               mpki_cuda_room *room) {
+int mpki_cuda_vector_room_make(const mpki_direct *f, int64_t bytes, mpki_cuda_room *room) {
     const mpki_cuda_table *table = f->device->table;
-    const bool pooled = lent && bytes <= MPKI_CUDA_POOLED;
+    const bool pooled = bytes > MPKI_CUDA_KEPT && bytes <= MPKI_CUDA_POOLED;
     void *memory = NULL;
     const int status = (pooled ? table->take : table->alloc)(f->device->cuda, bytes, &memory);
     if (!mpk_failed(status)) *room = (mpki_cuda_room){memory, memory, bytes, pooled};
     return status;
+}
+
+void mpki_cuda_vector_room_end(const mpki_direct *f, int64_t one, mpki_cuda_room *room) {
+    if (room->bytes > MPKI_CUDA_KEPT && room->bytes > one) mpki_cuda_vector_room_leave(f, room);
 }
 
 void mpki_cuda_vector_room_leave(const mpki_direct *f, mpki_cuda_room *room) {
@@ -66,11 +69,12 @@ static void give_idle(mpki_direct_solver *s) {
     s->owns_idle = false;
 }
 
-/* A solve leaves its work space to the next one: to make it takes longer than to solve. Not the vectors of
+/* A solve leaves its work space to the next one: to make it takes longer than to solve. Not large vectors of
  * several right-hand sides, which may be more than the factor: they are anybody's again. */
 void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     mpki_direct_solver *s = *handle;
-    for (int k = 0; s && s->columns > 1 && k < MPKI_CUDA_VECTORS; k++) leave(s, k);
+    for (int k = 0; s && s->columns > 1 && k < MPKI_CUDA_VECTORS; k++)
+        mpki_cuda_vector_room_end(s->f, 0, &s->vectors[k]);
     if (s) give_idle(s), keep(s->f, s);
     *handle = NULL;
 }
@@ -193,8 +197,7 @@ bool mpki_cuda_solver_room(mpki_direct_solver *s, int which, int64_t bytes) {
         r->at = idle;
         return true;
     }
-    if (!allowed(s, bytes) || !DID(mpki_cuda_vector_room_make(f, bytes, s->columns > 1, &made)))
-        return false;
+    if (!allowed(s, bytes) || !DID(mpki_cuda_vector_room_make(f, bytes, &made))) return false;
     leave(s, which);
     *r = made;
     return true;
@@ -395,6 +398,10 @@ mpk_status mpki_cuda_direct_solver_make(mpk_context *ctx, const mpki_direct *f, 
     if (!s) return mpki_error(ctx, MPK_ERR_MEMORY, STAGE, (int64_t)sizeof *s, "out of host memory");
     s->ctx = ctx, s->f = f, s->shape = f->shape, s->by_pivots = false;
     const int32_t sheets = divide(s, columns);
+    s->few = s->columns <= s->asked / MPKI_CUDA_FEW ? s->few + 1 : 0;
+    if (s->few >= MPKI_CUDA_FEW_SOLVES)
+        for (int k = 0; k < MPKI_CUDA_VECTORS; k++) leave(s, k);
+    if (s->few >= MPKI_CUDA_FEW_SOLVES || s->columns > s->asked) s->asked = s->columns, s->few = 0;
     if (f->tree.n > 0 && ((made && mpk_failed(fill(s))) || !make_vectors(s, sheets))) {
         give_idle(s);
         release(s);

@@ -16,10 +16,11 @@ typedef struct mpki_cuda_room {
     bool pooled; /* `own` is of the pool */
 } mpki_cuda_room;
 
-/** Have so many bytes in *room, which is empty: vectors of several right-hand sides (lent), which go when the
- *  solve is over, come from the pool unless they are many. Returns a status of the module. */
-int mpki_cuda_vector_room_make(const mpki_direct *f, int64_t bytes, bool lent,
-                               mpki_cuda_room *room);
+/** Have so many bytes in *room, which is empty. Returns a status of the module. */
+int mpki_cuda_vector_room_make(const mpki_direct *f, int64_t bytes, mpki_cuda_room *room);
+/** After a solve: larger ones than a factor keeps for its next solve go. one: bytes of what it keeps in any case,
+ *  that of one right-hand side */
+void mpki_cuda_vector_room_end(const mpki_direct *f, int64_t one, mpki_cuda_room *room);
 /** Give it back; it is empty then. */
 void mpki_cuda_vector_room_leave(const mpki_direct *f, mpki_cuda_room *room);
 
@@ -29,7 +30,9 @@ struct mpki_direct_solver {
     int32_t columns; /* right-hand sides of this solve, at most */
     int32_t block;   /* of them, most of a sheet: a power of two */
     int32_t sheets;  /* most that are swept side by side */
+    int32_t asked;   /* columns of the solve that memory of its own was made for */
     uint64_t shape;  /* of the factor that the lists are for */
+    int few;         /* solves in a row that have asked for far fewer */
     char *memory;    /* device: lists */
     int64_t bytes;   /* of that */
     mpki_cuda_room vectors[MPKI_CUDA_VECTORS];
