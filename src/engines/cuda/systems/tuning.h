@@ -3,11 +3,14 @@
 #define MPKI_CUDA_SYSTEMS_TUNING_H
 /** Numbers of the engine for many systems that only speed decides. */
 
-/** Rows of the largest front up to which a block is a warp; and four warps. */
+/** Rows of the largest front up to which a block is a warp; two; and four. */
 #define MPKI_SYSTEMS_WARP_ROWS 48
+#define MPKI_SYSTEMS_TWO_WARP_ROWS 64
 #define MPKI_SYSTEMS_MIDDLE_ROWS 160
-/** Systems for each multiprocessor up to which a block has two warps for one. */
+/** Systems for each multiprocessor up to which a block has two warps for one; and, with larger
+ *  fronts, as many as there are. */
 #define MPKI_SYSTEMS_FEW 4
+#define MPKI_SYSTEMS_FEW_LARGE 2
 /** Warps for each multiprocessor up to which a block has more of them for a wide tree. */
 #define MPKI_SYSTEMS_WARPS 10
 /** Bytes of shared memory for a front, at least: what does not fit is where its L lies, which is as

@@ -205,16 +205,18 @@ static int shape(mpki_cuda *cuda, const mpki_cuda_systems_plan *p, int64_t count
         return refuse(cuda, MPK_ERR_UNSUPPORTED,
                       "fronts of %d rows are too large for many systems on a GPU", p->max_front);
     /* more threads for larger fronts, and more blocks for so few systems that the device has room */
-    int threads = p->max_front <= MPKI_SYSTEMS_WARP_ROWS     ? 32
-                  : p->max_front <= MPKI_SYSTEMS_MIDDLE_ROWS ? 128
-                                                             : 256;
+    const bool small = p->max_front <= MPKI_SYSTEMS_WARP_ROWS;
+    int threads = small                                        ? 32
+                  : p->max_front <= MPKI_SYSTEMS_TWO_WARP_ROWS ? 64
+                  : p->max_front <= MPKI_SYSTEMS_MIDDLE_ROWS   ? 128
+                                                               : 256;
     int each = 1;
     if (cuda->capability >= 90 && cuda->code >= 90)
         while (each < MPKI_SYSTEMS_GANG && count * each * 2 <= (int64_t)sms * MPKI_SYSTEMS_ROOM)
             each *= 2;
-    if (count <= sms)
-        threads = threads == 32 ? 128 : 256;
-    else if (threads == 32 && count <= (int64_t)sms * MPKI_SYSTEMS_FEW)
+    if (count <= sms || (!small && count <= (int64_t)sms * MPKI_SYSTEMS_FEW_LARGE))
+        threads = 256;
+    else if (small && count <= (int64_t)sms * MPKI_SYSTEMS_FEW)
         threads = 64;
     /* more where the tree keeps them busy, and a multiprocessor has not enough of them */
     while (threads < MOST && threads / 32 * each < p->wide &&
