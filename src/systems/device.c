@@ -181,13 +181,17 @@ static bool wants_certificate(const mpk_systems *s, int64_t b, const bool *again
     return on_device(s, b) && (again ? again[b] : !s->slot[b].examined);
 }
 
-static mpk_status certify(mpki_systems_job *job, const bool *again, double most) {
+/* Those from number `from` on, TOGETHER at most. *to [out] where the next ones begin */
+static mpk_status certify_some(mpki_systems_job *job, const bool *again, double most, int64_t from,
+                               int64_t *to) {
+    enum { TOGETHER = 512 };
     mpk_systems *s = job->s;
     const mpk_analysis *an = s->an;
     const int64_t n = an->n, size = (int64_t)mpk_scalar_size(an->scalar);
     const bool counts = an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN;
     int64_t count = 0;
-    for (int64_t b = 0; b < s->count; b++) count += wants_certificate(s, b, again);
+    for (*to = from; *to < s->count && count < TOGETHER; ++*to)
+        count += wants_certificate(s, *to, again);
     if (count == 0) return MPK_OK;
     int64_t *slot = MPKI_NEW(s->ctx, STAGE, 4 * count, int64_t), *open = slot + count;
     uint64_t *state = MPKI_NEW(s->ctx, STAGE, count, uint64_t);
@@ -199,7 +203,7 @@ static mpk_status certify(mpki_systems_job *job, const bool *again, double most)
     mpk_status status =
         slot && state && found && z && y && values && scale ? MPK_OK : mpki_failed(s->ctx);
     int64_t left = 0;
-    for (int64_t b = 0; !mpk_failed(status) && b < s->count; b++) {
+    for (int64_t b = from; !mpk_failed(status) && b < *to; b++) {
         mpki_slot *own = &s->slot[b];
         if (!wants_certificate(s, b, again)) continue;
         status = s->engine->fetch(s->ctx, s->many, own->place, MPKI_SYSTEM_VALUES, values);
@@ -215,7 +219,8 @@ static mpk_status certify(mpki_systems_job *job, const bool *again, double most)
     while ((counts || again) && !mpk_failed(status) && left > 0)
         status = contract(s, &call, slot, most, state, found, z, y, scale, slot + 2 * count, open,
                           &left);
-    for (int64_t k = 0; !counts && k < count; k++) s->slot[slot[k]].certified = false;
+    for (int64_t k = 0; !counts && !mpk_failed(status) && k < count; k++)
+        s->slot[slot[k]].certified = false;
     mpki_release(s->ctx, slot);
     mpki_release(s->ctx, state);
     mpki_release(s->ctx, found);
@@ -223,6 +228,13 @@ static mpk_status certify(mpki_systems_job *job, const bool *again, double most)
     mpki_release(s->ctx, y);
     mpki_release(s->ctx, values);
     mpki_release(s->ctx, scale);
+    return status;
+}
+
+static mpk_status certify(mpki_systems_job *job, const bool *again, double most) {
+    mpk_status status = MPK_OK;
+    for (int64_t from = 0, to; !mpk_failed(status) && from < job->s->count; from = to)
+        status = certify_some(job, again, most, from, &to);
     return status;
 }
 
