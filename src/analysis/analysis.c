@@ -22,9 +22,10 @@ void mpk_analysis_destroy(mpk_analysis **handle) {
     mpk_analysis *an = *handle;
     mpk_context *ctx = an->ctx;
     mpki_device_forget(ctx, an->perm);
-    void *const parts[] = {an->scale,     an->perm,        an->iperm,   an->sptr,  an->parent,
-                           an->child_ptr, an->child,       an->rptr,    an->ridx,  an->rel,
-                           an->flops,     an->scatter_ptr, an->scatter, an->row_of};
+    void *const parts[] = {an->scale,        an->perm,        an->iperm, an->sptr,
+                           an->parent,       an->child_ptr,   an->child, an->rptr,
+                           an->ridx,         an->rel,         an->flops, an->scatter_ptr,
+                           an->scatter.wide, an->scatter.few, an->row_of};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     mpki_block_analysis_free(ctx, &an->block);
     mpki_core_free(ctx, &an->core);

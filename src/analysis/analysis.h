@@ -75,7 +75,7 @@ struct mpk_analysis {
     double *flops;              /* nsuper: of the front alone */
     int32_t failing;            /* pivots that a trial elimination gave up; 0: there was none */
     int64_t *scatter_ptr;       /* nsuper + 1 */
-    mpki_scatter *scatter;      /* those of the core, grouped by supernode, by column within */
+    mpki_scatter_list scatter;  /* those of the core, grouped by supernode, by column within */
     mpk_analysis_info info;
 };
 

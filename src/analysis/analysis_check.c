@@ -102,7 +102,7 @@ static mpk_status check_scatter(mpk_context *ctx, const mpk_analysis *an, const 
         int32_t w = an->sptr[s + 1] - an->sptr[s], before = 0;
         int64_t front = w + an->rptr[s + 1] - an->rptr[s];
         for (int64_t k = an->scatter_ptr[s]; k < an->scatter_ptr[s + 1]; k++) {
-            const mpki_scatter *e = &an->scatter[k];
+            const mpki_scatter entry = mpki_scatter_at(&an->scatter, k), *e = &entry;
             bool flipped = e->row < 0;
             int32_t row = flipped ? ~e->row : e->row;
             REQUIRE(e->src >= 0 && e->src < an->nnz + below && !seen[e->src], s,
@@ -135,7 +135,7 @@ static mpk_status check_general(mpk_context *ctx, const mpk_analysis *an, const 
         const int32_t w = an->sptr[s + 1] - an->sptr[s];
         const int64_t front = w + an->rptr[s + 1] - an->rptr[s];
         for (int64_t k = an->scatter_ptr[s]; k < an->scatter_ptr[s + 1]; k++) {
-            const mpki_scatter *e = &an->scatter[k];
+            const mpki_scatter entry = mpki_scatter_at(&an->scatter, k), *e = &entry;
             REQUIRE(e->src >= 0 && e->src < an->nnz && !seen[e->src], s, "entry source in %d", s);
             seen[e->src] = 1;
             REQUIRE(e->row >= 0 && e->col >= 0 && e->row < front && e->col < front &&

@@ -201,7 +201,7 @@ static void place_entries(const mpk_analysis *own, const int64_t *l, mpki_lanes_
         const int32_t *ridx = own->ridx + own->rptr[s];
         const int64_t r = w + own->rptr[s + 1] - own->rptr[s];
         for (int64_t k = own->scatter_ptr[s]; k < own->scatter_ptr[s + 1]; k++) {
-            const mpki_scatter *e = &own->scatter[k];
+            const mpki_scatter entry_of = mpki_scatter_at(&own->scatter, k), *e = &entry_of;
             const int64_t row = e->row < 0 ? ~e->row : e->row, col = e->col;
             const int32_t place = row < w ? first + (int32_t)row : ridx[row - w];
             entry[k] = (mpki_lanes_entry){.from = e->src,

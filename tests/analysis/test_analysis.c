@@ -439,9 +439,10 @@ static void test_checker(void **state) {
     BROKEN(an->rel[0]++, an->rel[0]--);
     BROKEN(an->ridx[1]--, an->ridx[1]++);
     BROKEN(an->parent[0]++, an->parent[0]--);
-    BROKEN(an->scatter[5].col++, an->scatter[5].col--);
-    BROKEN(an->scatter[5].row = ~an->scatter[5].row, an->scatter[5].row = ~an->scatter[5].row);
-    BROKEN(an->scatter[5].src++, an->scatter[5].src--);
+    mpki_short_scatter *e = &an->scatter.few[5];
+    BROKEN(e->place += 1 << 16, e->place -= 1 << 16);
+    BROKEN(e->place ^= 1u << 31, e->place ^= 1u << 31);
+    BROKEN(e->src++, e->src--);
     BROKEN(an->flops[0] *= 2, an->flops[0] /= 2);
     BROKEN(an->child[0]++, an->child[0]--);
     mpk_analysis_destroy(&an);

@@ -81,9 +81,9 @@ static void assert_same(const mpk_analysis *a, const mpk_analysis *b) {
             assert_memory_equal(a->rel + a->rptr[s], b->rel + a->rptr[s],
                                 (size_t)(a->rptr[s + 1] - a->rptr[s]) * sizeof *a->rel);
     for (int64_t k = 0; k < a->scatter_ptr[ns]; k++) {
-        assert_true(a->scatter[k].src == b->scatter[k].src);
-        assert_true(a->scatter[k].row == b->scatter[k].row);
-        assert_true(a->scatter[k].col == b->scatter[k].col);
+        assert_true(mpki_scatter_at(&a->scatter, k).src == mpki_scatter_at(&b->scatter, k).src);
+        assert_true(mpki_scatter_at(&a->scatter, k).row == mpki_scatter_at(&b->scatter, k).row);
+        assert_true(mpki_scatter_at(&a->scatter, k).col == mpki_scatter_at(&b->scatter, k).col);
     }
     assert_true(a->info.factor_flops == b->info.factor_flops);
 }

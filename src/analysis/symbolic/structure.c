@@ -252,24 +252,26 @@ static int64_t place_entries(const mpk_analysis *an, const mpki_lower *rows, int
         int32_t v = an->perm[c];
         int64_t src = ap[v];
         if (src < ap[v + 1] && ai[src] == v)
-            an->scatter[fill++] = (mpki_scatter){src++, c - first, c - first};
+            mpki_scatter_put(&an->scatter, fill++, (mpki_scatter){src++, c - first, c - first});
         for (int64_t k = rows->ptr[v]; k < rows->ptr[v + 1]; k++) {
             /* stored as (v, w), w < v: column w of the problem, so the triangle flips unless w
              * comes first */
             int32_t i = an->iperm[rows->column[k]];
             if (i < c) continue;
             int32_t row = local[i];
-            an->scatter[fill++] =
-                (mpki_scatter){mpki_lower_place(rows, k), flip ? ~row : row, c - first};
+            const int64_t from = mpki_lower_place(rows, k);
+            mpki_scatter_put(&an->scatter, fill++,
+                             (mpki_scatter){from, flip ? ~row : row, c - first});
         }
         for (; src < ap[v + 1]; src++) {
             int32_t i = an->iperm[ai[src]];
-            if (i > c) an->scatter[fill++] = (mpki_scatter){src, local[i], c - first};
+            if (i > c)
+                mpki_scatter_put(&an->scatter, fill++, (mpki_scatter){src, local[i], c - first});
         }
         if (!split) continue;
         for (int64_t k = split->ap[v]; k < split->ap[v + 1]; k++)
-            an->scatter[fill++] =
-                (mpki_scatter){an->nnz + k, local[an->n + split->ai[k]], c - first};
+            mpki_scatter_put(&an->scatter, fill++,
+                             (mpki_scatter){an->nnz + k, local[an->n + split->ai[k]], c - first});
     }
     return fill;
 }
@@ -331,8 +333,11 @@ static void map_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
         const int64_t first = an->scatter_ptr[s];
         const int64_t last = place_entries(an, m->rows, s, local, first);
         if (!m->counted) an->scatter_ptr[s + 1] = last;
-        for (int64_t k = first; mpki_core_is_part(&an->core) && k < last; k++)
-            an->scatter[k].src = an->core.src[an->scatter[k].src];
+        for (int64_t k = first; mpki_core_is_part(&an->core) && k < last; k++) {
+            mpki_scatter e = mpki_scatter_at(&an->scatter, k);
+            e.src = an->core.src[e.src];
+            mpki_scatter_put(&an->scatter, k, e);
+        }
     }
 }
 
@@ -396,7 +401,7 @@ static mpk_status place_general(mpk_context *ctx, mpk_analysis *an, int32_t *loc
     for (int32_t j = 0; j < n; j++)
         for (int64_t k = an->ap[j]; k < an->ap[j + 1]; k++) {
             const int32_t row = row_at[an->ai[k]], col = an->iperm[j];
-            an->scatter[at[owner[row < col ? row : col]]++] = (mpki_scatter){k, row, col};
+            an->scatter.wide[at[owner[row < col ? row : col]]++] = (mpki_scatter){k, row, col};
         }
     for (int32_t s = an->nsuper; s > 0; s--) at[s] = at[s - 1];
     at[0] = 0;
@@ -409,7 +414,7 @@ static mpk_status place_general(mpk_context *ctx, mpk_analysis *an, int32_t *loc
         map_front(an, s, local);
         map_children(an, s, local);
         for (int64_t k = at[s]; k < at[s + 1]; k++) {
-            mpki_scatter *e = &an->scatter[k];
+            mpki_scatter *e = &an->scatter.wide[k];
             e->row = local[e->row], e->col = local[e->col];
         }
     }
@@ -417,6 +422,16 @@ done:
     mpki_release(ctx, owner);
     mpki_release(ctx, row_at);
     return status;
+}
+
+/* Does each place in a front fit into half the bytes? */
+static bool fronts_are_small(const mpk_analysis *an) {
+    for (int32_t s = 0; s < an->nsuper; s++) {
+        const int64_t w = an->sptr[s + 1] - an->sptr[s];
+        if (w > MPKI_SHORT_COLUMNS || w + an->rptr[s + 1] - an->rptr[s] > MPKI_SHORT_ROWS)
+            return false;
+    }
+    return true;
 }
 
 mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_lower *rows, mpk_analysis *an) {
@@ -428,10 +443,15 @@ mpk_status mpki_structure_maps(mpk_context *ctx, const mpki_lower *rows, mpk_ana
                                       general ? 0 : an->rptr[an->nsuper] + an->nnz, &status);
     an->rel = MPKI_NEW(ctx, STAGE, an->rptr[an->nsuper], int32_t);
     an->scatter_ptr = MPKI_NEW(ctx, STAGE, (int64_t)an->nsuper + 1, int64_t);
-    an->scatter = MPKI_NEW(ctx, STAGE, an->nnz + below, mpki_scatter);
+    const bool few = !general && an->nnz + below <= UINT32_MAX && fronts_are_small(an);
+    if (few)
+        an->scatter.few = MPKI_NEW(ctx, STAGE, an->nnz + below, mpki_short_scatter);
+    else
+        an->scatter.wide = MPKI_NEW(ctx, STAGE, an->nnz + below, mpki_scatter);
     const int64_t positions = (int64_t)an->n + mpki_split_rows(an->split);
     int32_t *local = MPKI_NEW(ctx, STAGE, mpki_pool_threads(pool) * positions, int32_t);
-    if (!mpk_failed(status) && (!an->rel || !an->scatter_ptr || !an->scatter || !local))
+    if (!mpk_failed(status) &&
+        (!an->rel || !an->scatter_ptr || (!an->scatter.few && !an->scatter.wide) || !local))
         status = mpki_failed(ctx);
     if (!mpk_failed(status) && !general && !rows)
         status = mpki_lower_make(ctx, pool, an->n, an->core.ap, an->core.ai, &own);

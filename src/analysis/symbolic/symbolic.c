@@ -90,7 +90,7 @@ mpk_status mpki_symbolic_predict(mpk_context *ctx, mpk_analysis *an) {
 mpk_status mpki_symbolic_fits(mpk_context *ctx, const mpk_analysis *an) {
     const double limit = an->options.memory_limit;
     const double maps = 2 * sizeof(int32_t) * (double)an->rptr[an->nsuper] +
-                        (double)an->nnz * (double)sizeof(mpki_scatter);
+                        (double)an->nnz * (double)sizeof(mpki_short_scatter);
     /* what low rank leaves of large fronts is not known */
     return mpki_memory_check(
         ctx, STAGE, "the factorization",

@@ -13,6 +13,39 @@ typedef struct mpki_scatter {
     int32_t col; /* less than the supernode's columns; of a general matrix this or row is */
 } mpki_scatter;
 
+/** The same in half the bytes, where no front has more rows and columns than these, nor A as many
+ *  entries that 32 bits are too few for `src`: row | col << 16 | conjugated << 31. */
+typedef struct mpki_short_scatter {
+    uint32_t src, place;
+} mpki_short_scatter;
+enum { MPKI_SHORT_ROWS = 1 << 16, MPKI_SHORT_COLUMNS = 1 << 15 };
+
+static inline mpki_short_scatter mpki_short_of(mpki_scatter e) {
+    const bool conjugated = e.row < 0;
+    const uint32_t row = (uint32_t)(conjugated ? ~e.row : e.row);
+    return (mpki_short_scatter){(uint32_t)e.src,
+                                row | (uint32_t)e.col << 16 | (conjugated ? 1u << 31 : 0)};
+}
+
+/** A list of either; the other one is NULL. */
+typedef struct mpki_scatter_list {
+    mpki_scatter *wide;
+    mpki_short_scatter *few;
+} mpki_scatter_list;
+
+static inline mpki_scatter mpki_scatter_at(const mpki_scatter_list *list, int64_t k) {
+    if (list->wide) return list->wide[k];
+    const mpki_short_scatter e = list->few[k];
+    const int32_t row = (int32_t)(e.place & 0xffff);
+    return (mpki_scatter){e.src, e.place >> 31 ? ~row : row, (int32_t)(e.place >> 16 & 0x7fff)};
+}
+static inline void mpki_scatter_put(const mpki_scatter_list *list, int64_t k, mpki_scatter e) {
+    if (list->wide)
+        list->wide[k] = e;
+    else
+        list->few[k] = mpki_short_of(e);
+}
+
 /** The assembly tree that an analysis has found; fields as in struct mpk_analysis
  *  (analysis/analysis.h), where they are described in full. */
 typedef struct mpki_tree_view {
@@ -32,7 +65,7 @@ typedef struct mpki_tree_view {
     const int32_t *rel;               /* rptr[nsuper]: local row of ridx[k] in the parent's front */
     const double *flops;              /* nsuper: of each front */
     const int64_t *scatter_ptr;       /* nsuper + 1 */
-    const mpki_scatter *scatter;      /* scatter_ptr[nsuper], by supernode */
+    mpki_scatter_list scatter;        /* scatter_ptr[nsuper], by supernode */
     /* predictions, without delayed columns */
     double factor_flops;  /* of all fronts */
     int64_t factor_bytes; /* of the factor */

@@ -29,7 +29,7 @@ static void scatter_entries(const walk *z, int32_t s, const FN(square) * f, int3
                             int32_t delayed) {
     const mpki_tree_view *tree = z->tree;
     for (int64_t k = tree->scatter_ptr[s]; k < tree->scatter_ptr[s + 1]; k++) {
-        const mpki_scatter e = tree->scatter[k];
+        const mpki_scatter e = mpki_scatter_at(&tree->scatter, k);
         *at(f, e.row < own ? e.row : e.row + delayed, e.col < own ? e.col : e.col + delayed) +=
             z->sax[e.src];
     }

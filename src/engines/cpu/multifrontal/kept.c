@@ -53,7 +53,7 @@ mpk_status mpki_kept_make(mpk_context *ctx, const mpki_tree_view *tree,
     for (int64_t k = 0; k < values_of(tree); k++) kept->node_of[k] = -1;
     for (int32_t s = 0; s < ns; s++)
         for (int64_t k = tree->scatter_ptr[s]; k < tree->scatter_ptr[s + 1]; k++)
-            kept->node_of[tree->scatter[k].src] = s;
+            kept->node_of[mpki_scatter_at(&tree->scatter, k).src] = s;
     kept->at[0] = 0;
     for (int32_t s = 0; s < ns; s++)
         kept->at[s + 1] = kept->at[s] + contribution_bytes(tree, s, contribution);

@@ -32,7 +32,7 @@ static void drop(mpki_recycler *r, int k) {
 /* Where memory is bound spare blocks may be what there is no room beside. */
 static void *fresh(mpki_recycler *r, int64_t bytes) {
     mpki_lock_take(&r->lock);
-    const bool spare = r->count > 0;
+    const bool spare = r->tight && r->count > 0;
     mpki_lock_give(&r->lock);
     void *ptr = mpki_alloc(r->ctx, spare ? NULL : r->stage, bytes, 1);
     if (ptr || !spare) return ptr;

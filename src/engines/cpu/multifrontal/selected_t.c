@@ -418,7 +418,7 @@ static void put_out(const selected *q, int32_t s) {
         diagonal[i] = unscaled(z[j + j * ld], scale[i], scale[i], q->near);
     }
     for (int64_t k = tree->scatter_ptr[s]; pattern && k < tree->scatter_ptr[s + 1]; k++) {
-        const mpki_scatter e = tree->scatter[k];
+        const mpki_scatter e = mpki_scatter_at(&tree->scatter, k);
         const int32_t row = e.row < 0 ? ~e.row : e.row;
         const int64_t i = row < own ? at[row] : row + node->delayed;
         const T x =

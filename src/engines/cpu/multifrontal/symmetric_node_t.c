@@ -264,7 +264,7 @@ static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32
                             int32_t delayed) {
     const mpki_tree_view *tree = z->tree;
     for (int64_t k = tree->scatter_ptr[s]; k < tree->scatter_ptr[s + 1]; k++) {
-        mpki_scatter e = tree->scatter[k];
+        mpki_scatter e = mpki_scatter_at(&tree->scatter, k);
         T x = z->sax[e.src];
         int32_t row = e.row;
         if (row < 0) row = ~row, x = t_conj(x);
@@ -332,18 +332,18 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
     gather_children(&g, pool, worker);
 }
 
-/* The front's tiles, where these pay, and there is memory for them: without them it is factored panel
- * by panel, to the same bits. *bytes [out] of it. NULL: none */
-static void *make_tiles(walk *z, FN(front) * f, T *c, mpki_pool *pool, int64_t *bytes) {
+/* The front's tiles, where these pay, and memory is not limited or there is room: without them it is
+ * factored panel by panel, to the same bits. *bytes [out] of them; 0: none. MPK_OK | MPK_ERR_MEMORY */
+static mpk_status make_tiles(walk *z, FN(front) * f, T *c, mpki_pool *pool, void **memory,
+                             int64_t *bytes) {
     const int workers = mpki_pool_threads(pool);
     *bytes = f->low || f->free > 0 ? 0 : FN(tiles_bytes)(f->nrows, f->w, workers);
-    if (*bytes == 0 || !mpki_tickets_lend(&z->tickets, *bytes)) return NULL;
-    void *memory = mpki_alloc(z->f->ctx, NULL, *bytes, 1);
-    if (memory)
-        f->tiles = FN(tiles_set)(memory, f->nrows, f->w, workers, c);
-    else
-        mpki_tickets_return(&z->tickets, *bytes);
-    return memory;
+    if (*bytes > 0 && !mpki_tickets_lend(&z->tickets, *bytes)) *bytes = 0;
+    if (*bytes == 0) return MPK_OK;
+    *memory = MPKI_NEW(z->f->ctx, "factorize", *bytes, char);
+    if (!*memory) return MPK_ERR_MEMORY;
+    f->tiles = FN(tiles_set)(*memory, f->nrows, f->w, workers, c);
+    return MPK_OK;
 }
 
 static mpk_status eliminate(walk *z, int32_t s, T *c, mpki_pool *pool, int worker,
@@ -354,7 +354,7 @@ static mpk_status eliminate(walk *z, int32_t s, T *c, mpki_pool *pool, int worke
     FN(front) f = front_of(node);
     f.last = mpki_is_outer(z->tree, s);
     f.free = outer_rows(z->tree, s);
-    if (pool) tiles = make_tiles(z, &f, c, pool, &bytes);
+    if (pool && mpk_failed(make_tiles(z, &f, c, pool, &tiles, &bytes))) return MPK_ERR_MEMORY;
     const mpk_status status =
         FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, pivots);
     node->nelim = f.nelim;

@@ -165,7 +165,7 @@ static void fill_fronts(const mpki_systems_view *view, const mpki_cuda_parts *pa
                                              .code = code};
         code += r * (r + 1) / 2, vector += r;
         for (int64_t e = begin; e < end; e++) {
-            const mpki_scatter *a = &t->scatter[e];
+            const mpki_scatter of = mpki_scatter_at(&t->scatter, e), *a = &of;
             const int32_t row = a->row < 0 ? ~a->row : a->row;
             const int32_t at = row < w ? t->sptr[s] + row : t->ridx[t->rptr[s] + row - w];
             entry[e] =

@@ -136,17 +136,16 @@ static bool is_short(const mpki_direct *f) {
     return true;
 }
 
-/* The places of entries in half the bytes; to be released. NULL: no memory */
-static mpki_cuda_short_entry *short_entries(const mpki_direct *f) {
+/* The places of entries, in half the bytes or not, where the tree has them otherwise; to be released.
+ * NULL: no memory */
+static void *entries_of(const mpki_direct *f, bool narrow) {
     const int64_t count = f->tree.scatter_ptr[f->tree.nsuper];
-    mpki_cuda_short_entry *to = MPKI_NEW(f->ctx, STAGE, count + 1, mpki_cuda_short_entry);
-    for (int64_t k = 0; to && k < count; k++) {
-        const mpki_scatter *x = &f->tree.scatter[k];
-        const uint32_t row = (uint32_t)(x->row < 0 ? ~x->row : x->row);
-        to[k] = (mpki_cuda_short_entry){(uint32_t)x->src,
-                                        row | (uint32_t)x->col << 16 | (x->row < 0 ? 1u << 31 : 0)};
-    }
-    return to;
+    void *all = mpki_alloc(f->ctx, STAGE, count + 1,
+                           narrow ? sizeof(mpki_short_scatter) : sizeof(mpki_scatter));
+    const mpki_scatter_list to = {narrow ? NULL : all, narrow ? all : NULL};
+    for (int64_t k = 0; all && k < count; k++)
+        mpki_scatter_put(&to, k, mpki_scatter_at(&f->tree.scatter, k));
+    return all;
 }
 
 /* A piece of its own for columns that are delayed, as many as are expected: the second factorization
@@ -155,6 +154,9 @@ static int64_t reserve_of(const mpki_direct *f) {
     const int64_t growth = expected_growth(f);
     return growth > little_growth(f) ? growth + 65536 : 0;
 }
+
+/* Stands for the list of entries, whichever it is. */
+static const char ENTRIES;
 
 /* What lies there: fills `parts` (PARTS). Returns the bytes of all. */
 static int64_t list_parts(mpki_direct *f, part *parts) {
@@ -173,7 +175,7 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
         {&on->ridx, plan->positions * (int64_t)sizeof(int32_t), plan->ridx},
         {narrow ? (void *)&on->short_scatter : (void *)&on->scatter,
          entries * (int64_t)(narrow ? sizeof(mpki_cuda_short_entry) : sizeof(mpki_cuda_entry)),
-         tree->scatter},
+         &ENTRIES},
         {&f->perm, n * (int64_t)sizeof(int32_t), tree->perm},
         {&f->given_scale, n * (int64_t)sizeof(double), NULL},
         {&on->scale, n * (int64_t)sizeof(double), NULL},
@@ -189,6 +191,10 @@ static int64_t list_parts(mpki_direct *f, part *parts) {
     };
     _Static_assert(sizeof all / sizeof *all == PARTS, "all of them");
     _Static_assert(sizeof(mpki_cuda_entry) == sizeof(mpki_scatter), "one is copied as the other");
+    _Static_assert(sizeof(mpki_cuda_short_entry) == sizeof(mpki_short_scatter), "likewise");
+    _Static_assert((int)MPKI_CUDA_SHORT_ROWS == (int)MPKI_SHORT_ROWS &&
+                       (int)MPKI_CUDA_SHORT_COLUMNS == (int)MPKI_SHORT_COLUMNS,
+                   "they hold as much");
     int64_t bytes = 0;
     memcpy(parts, all, sizeof all);
     for (int k = 0; k < PARTS; k++) bytes += (parts[k].bytes + 255) & ~(int64_t)255;
@@ -215,10 +221,12 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
                               "the factorization needs %.4g bytes of device memory; %.4g are free",
                               (double)bytes, (double)available);
     }
-    mpki_cuda_short_entry *few = is_short(f) ? short_entries(f) : NULL;
-    if (is_short(f) && !few) return mpki_failed(f->ctx);
+    const bool narrow = is_short(f);
+    const void *given = narrow ? (const void *)tree->scatter.few : tree->scatter.wide;
+    void *own = given ? NULL : entries_of(f, narrow);
+    if (!given && !own) return mpki_failed(f->ctx);
     if (mpk_failed(take(f, bytes, &memory))) {
-        mpki_release(f->ctx, few);
+        mpki_release(f->ctx, own);
         return mpki_failed(f->ctx);
     }
     f->memory = memory, f->memory_bytes = bytes;
@@ -226,7 +234,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
     bool sent = true;
     char *at = f->memory;
     for (int k = 0; k < PARTS && sent; k++) {
-        const void *from = few && parts[k].from == tree->scatter ? few : parts[k].from;
+        const void *from = parts[k].from != &ENTRIES ? parts[k].from : given ? given : own;
         memcpy(parts[k].to, &at, sizeof at);
         sent = !from || DID(functions(f)->copy(f->device->cuda, at, from, parts[k].bytes, 1));
         at += (parts[k].bytes + 255) & ~(int64_t)255;
@@ -234,7 +242,7 @@ mpk_status mpki_cuda_direct_place(mpki_direct *f) {
     sent = sent && DID(functions(f)->clear(f->device->cuda, on->way, plan->fronts));
     /* what was asked for is done before the copy of its source goes */
     sent = DID(functions(f)->wait(f->device->cuda)) && sent;
-    mpki_release(f->ctx, few);
+    mpki_release(f->ctx, own);
     if (!sent) return mpki_failed(f->ctx);
     f->ticket = (int32_t *)(void *)(on->state + plan->fronts);
     on->contribution = on->arena;

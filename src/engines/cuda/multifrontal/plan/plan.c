@@ -266,12 +266,14 @@ static void fill_nodes(mpki_cuda_cut *c) {
             node->scatter = tree->scatter_ptr[super],
             node->scatter_end = tree->scatter_ptr[super + 1];
             entry = node->scatter_end;
-            while (node->scatter < entry && tree->scatter[node->scatter].col < node->shift)
+            while (node->scatter < entry &&
+                   mpki_scatter_at(&tree->scatter, node->scatter).col < node->shift)
                 node->scatter++;
             if (m->kind[s] == MPKI_CUDA_LOWER) {
                 node->scatter_end = node->scatter;
                 while (node->scatter_end < entry &&
-                       tree->scatter[node->scatter_end].col < node->shift + node->own)
+                       mpki_scatter_at(&tree->scatter, node->scatter_end).col <
+                           node->shift + node->own)
                     node->scatter_end++;
             }
         }
