@@ -127,19 +127,21 @@ static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk
     return MPK_OK;
 }
 
-/* Bytes that graph, matching and ordering take beside A, at the least: of a graph with e directions
- * of edges 4 e + 8 n; AMD (Amestoy, Davis & Duff 2004, section 3) a copy of it and 1.2 e + 8 n
- * indices; METIS and SCOTCH copies with weights, coarser ones after them. */
+/* Bytes that the rows of A, and matching, or graph and ordering after it, take beside A, at the least:
+ * the rows of e / 2 entries below the diagonal 4 e + 8 n (lower.h), of a graph with e directions of
+ * edges 4 e + 8 n; the moduli of a matching 4 e, its own graph 12 e and 40 n; AMD (Amestoy, Davis &
+ * Duff 2004, section 3) a copy of the graph and 1.2 e + 8 n indices; METIS and SCOTCH copies with
+ * weights, coarser ones after them. */
 static double analysis_bytes(const mpk_analysis *an) {
     const double n = an->n, e = 2 * ((double)an->nnz - n), index = sizeof(int32_t);
-    const double graph = index * e + 8 * n;
+    const double graph = index * e + 8 * n, rows = an->symmetry == MPK_GENERAL ? 0 : graph;
     const mpk_ordering by = an->options.ordering;
     double order = 0, match = 0;
     if (by == MPK_ORDERING_AUTO || by == MPK_ORDERING_AMD) order = index * (2.2 * e + 9 * n);
     if (by == MPK_ORDERING_METIS || by == MPK_ORDERING_SCOTCH) order = index * (3 * e + 9 * n);
     if (by == MPK_ORDERING_ND) order = index * (2 * e + 9 * n);
-    if (an->options.matching == MPK_ON) match = 12 * e + 40 * n;
-    return graph + fmax(order, match);
+    if (an->options.matching == MPK_ON) match = (4 + 12) * e + 40 * n;
+    return rows + fmax(graph + order, match);
 }
 
 /* tree: the caller's; NULL: one is made for the order. */

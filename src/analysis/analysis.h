@@ -225,9 +225,9 @@ mpk_status mpki_split_order(mpk_context *ctx, const mpk_options *options, const 
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate);
 /** The same with what has been found before. tree: the elimination tree of the graph with its order;
- *  its counts are used up; empty or NULL: found here, from an->perm. rows: of an->core; NULL: made
- *  here. */
-mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+ *  its counts are used up; empty or NULL: found here, from an->perm. graph: empty afterwards. rows: of
+ *  an->core; NULL: made here. */
+mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, mpki_graph *graph,
                             const int32_t *mate, const mpki_etree *tree, const mpki_lower *rows);
 
 /** Check all invariants stated above; MPK_ERR_INTERNAL names one that is broken. Called in debug

@@ -40,17 +40,18 @@ static bool scaled_far(int32_t n, const double *matched, const double *equilibra
     return !(most <= FAR);
 }
 
-/* The rows of the core, and its graph. */
+/* The rows of the core. */
+static mpk_status make_rows(mpki_chooser *c) {
+    const mpki_core *core = &c->choice->core;
+    mpki_lower_free(c->ctx, &c->choice->rows);
+    return mpki_lower_make(c->ctx, c->loops, c->problem->n, core->ap, core->ai, &c->choice->rows);
+}
+
+/* Its graph: after the matching, which needs the room. */
 static mpk_status make_graph(mpki_chooser *c) {
     const mpki_core *core = &c->choice->core;
-    const int32_t n = c->problem->n;
-    mpki_lower_free(c->ctx, &c->choice->rows);
-    mpki_graph_free(c->ctx, c->graph);
-    const mpk_status status =
-        mpki_lower_make(c->ctx, c->loops, n, core->ap, core->ai, &c->choice->rows);
-    return mpk_failed(status) ? status
-                              : mpki_graph_of_rows(c->ctx, c->loops, n, core->ap, core->ai,
-                                                   &c->choice->rows, c->graph);
+    return mpki_graph_of_rows(c->ctx, c->loops, c->problem->n, core->ap, core->ai, &c->choice->rows,
+                              c->graph);
 }
 
 /* Columns that the matching does not cover are left out of all that follows, except those in
@@ -75,7 +76,7 @@ static mpk_status leave_out(mpki_chooser *c, const char *keep, char *bare) {
         c->weak[i] = 0;
         c->moduli.diagonal[i] = 1; /* it gets no pivot, so it is not weak */
     }
-    return make_graph(c);
+    return make_rows(c);
 }
 
 /* A matching for the problem: mate, scale, rank and core. equilibrated [in] n: for comparison. */
@@ -242,8 +243,10 @@ mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     mpk_status status = MPK_OK;
     *graph = (mpki_graph){0};
     c.loops = mpki_loops_pool(ctx, options->threads, problem->nnz, &status);
-    if (!mpk_failed(status)) status = make_graph(&c);
+    if (!mpk_failed(status)) status = make_rows(&c);
     if (!mpk_failed(status)) status = match(&c, keep);
+    if (!choice->scale) mpki_moduli_free(ctx, &c.moduli); /* they were looked at for a matching */
+    if (!mpk_failed(status)) status = make_graph(&c);
     *time_match_s = mpki_now_s() - start;
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.1))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");

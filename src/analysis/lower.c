@@ -43,6 +43,7 @@ int64_t mpki_shares(const mpki_pool *pool) {
 void mpki_lower_free(mpk_context *ctx, mpki_lower *rows) {
     mpki_release(ctx, rows->ptr);
     mpki_release(ctx, rows->place);
+    mpki_release(ctx, rows->wide);
     mpki_release(ctx, rows->column);
     *rows = (mpki_lower){0};
 }
@@ -115,7 +116,10 @@ static void place_item(mpki_pool *pool, int worker, void *arg, int64_t p) {
             const int32_t row = t->ai[k];
             if (row == j) continue;
             const int64_t at = rows->ptr[row] + next[row]++;
-            rows->place[at] = k;
+            if (rows->wide)
+                rows->wide[at] = k;
+            else
+                rows->place[at] = (int32_t)k;
             rows->column[at] = j;
         }
     }
@@ -136,9 +140,12 @@ mpk_status mpki_lower_make(mpk_context *ctx, mpki_pool *pool, int32_t n, const i
     for (int p = 0; p < t.parts; p++) t.sum[p + 1] += t.sum[p];
     mpki_pool_for(pool, 0, t.parts, begin_item, &t);
     rows->ptr[n] = t.sum[t.parts];
-    rows->place = MPKI_NEW(ctx, STAGE, rows->ptr[n], int64_t);
+    if (ap[n] > INT32_MAX)
+        rows->wide = MPKI_NEW(ctx, STAGE, rows->ptr[n], int64_t);
+    else
+        rows->place = MPKI_NEW(ctx, STAGE, rows->ptr[n], int32_t);
     rows->column = MPKI_NEW(ctx, STAGE, rows->ptr[n], int32_t);
-    if (!rows->place || !rows->column)
+    if ((!rows->place && !rows->wide) || !rows->column)
         status = mpki_failed(ctx);
     else if (!mpki_cancelled(ctx))
         mpki_pool_for(pool, 0, t.parts, place_item, &t);

@@ -8,10 +8,16 @@
 
 /** The entries of row v but for the diagonal are ptr[v] .. ptr[v + 1] - 1, by increasing column. */
 typedef struct mpki_lower {
-    int64_t *ptr;    /**< n + 1 */
-    int64_t *place;  /**< ptr[n]: where each is in ai */
+    int64_t *ptr; /**< n + 1 */
+    /** ptr[n]: where each is in ai; one of the two, `wide` where A has too many entries */
+    int32_t *place;
+    int64_t *wide;
     int32_t *column; /**< ptr[n] */
 } mpki_lower;
+
+static inline int64_t mpki_lower_place(const mpki_lower *rows, int64_t k) {
+    return rows->wide ? rows->wide[k] : rows->place[k];
+}
 
 /** rows [out] empty after a failure; to be freed. The same for any number of threads.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */

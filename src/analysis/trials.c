@@ -114,8 +114,9 @@ static mpk_status find_failing(const mpki_chooser *c, const mpki_trial *t,
     mpk_status status = perm && fails ? MPK_OK : mpki_failed(c->ctx);
     if (!mpk_failed(status)) status = mpki_trial_expand(c, t, vertex_perm, perm);
     if (!mpk_failed(status))
-        status = mpki_weak_pivots(c->ctx, c->graph, &c->moduli, c->choice->scale, perm, t->mate,
-                                  c->options->pivot_threshold, failing, fails);
+        status = mpki_weak_pivots(c->ctx, n, &c->choice->core, &c->choice->rows, &c->moduli,
+                                  c->choice->scale, perm, t->mate, c->options->pivot_threshold,
+                                  failing, fails);
     if (!mpk_failed(status) && late) {
         memset(late, 0, (size_t)mpki_trial_graph(c, t)->n * sizeof *late);
         for (int32_t i = 0; i < n; i++) late[t->map ? t->map[i] : i] += fails[i];
@@ -405,20 +406,8 @@ static mpk_status side_by_side(const mpki_chooser *c, mpki_pool *pool, mpki_tria
     return run_race(&r, pool, best);
 }
 
-/* Trial eliminations follow AMD's orders. */
-static bool trials_eliminate(const mpki_chooser *c) {
-    const mpk_ordering method = c->options->ordering;
-    return c->choice->scale && (c->options->matching != MPK_ON || method == MPK_ORDERING_AUTO ||
-                                method == MPK_ORDERING_AMD);
-}
-
 mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best) {
     const mpk_problem *p = c->problem;
-    if (trials_eliminate(c)) {
-        const mpk_status status = mpki_moduli_along(c->ctx, c->loops, c->graph, &c->choice->core,
-                                                    &c->choice->rows, &c->moduli);
-        if (mpk_failed(status)) return status;
-    }
     if (!c->choice->mate) return settled(c, MPKI_NO_PAIRS, best);
     if (c->options->matching == MPK_ON) return settled(c, MPKI_ALL_PAIRS, best);
     char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);

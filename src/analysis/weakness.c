@@ -12,7 +12,6 @@ static const char STAGE[] = "analyse";
 void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli) {
     mpki_release(ctx, moduli->entry);
     mpki_release(ctx, moduli->diagonal);
-    mpki_release(ctx, moduli->along);
     *moduli = (mpki_moduli){0};
 }
 
@@ -39,9 +38,6 @@ static void take_moduli(mpk_scalar scalar, int64_t begin, int64_t end, const voi
 
 typedef struct taking {
     const mpk_problem *problem;
-    const mpki_graph *graph;
-    const mpki_core *core;
-    const mpki_lower *rows;
     mpki_moduli *moduli;
     int64_t shares;
 } taking;
@@ -74,33 +70,6 @@ mpk_status mpki_moduli_build(mpk_context *ctx, mpki_pool *pool, const mpk_proble
     return MPK_OK;
 }
 
-static void along_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
-    const taking *t = arg;
-    const mpki_graph *g = t->graph;
-    const mpki_lower *rows = t->rows;
-    const double *entry = t->moduli->entry;
-    const int32_t end = mpki_share_begin(g->xadj, g->n, share + 1, t->shares);
-    (void)pool, (void)worker;
-    for (int32_t v = mpki_share_begin(g->xadj, g->n, share, t->shares); v < end; v++) {
-        double *to = t->moduli->along + g->xadj[v];
-        for (int64_t k = rows->ptr[v]; k < rows->ptr[v + 1]; k++) *to++ = entry[rows->place[k]];
-        for (int64_t k = t->core->ap[v]; k < t->core->ap[v + 1]; k++)
-            if (t->core->ai[k] != v) *to++ = entry[k];
-    }
-}
-
-mpk_status mpki_moduli_along(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
-                             const mpki_core *core, const mpki_lower *rows, mpki_moduli *moduli) {
-    const int64_t count = graph->xadj[graph->n];
-    if (moduli->along) return MPK_OK;
-    moduli->along = MPKI_NEW(ctx, STAGE, count, double);
-    if (!moduli->along) return mpki_failed(ctx);
-    taking t = {
-        .graph = graph, .core = core, .rows = rows, .moduli = moduli, .shares = mpki_shares(pool)};
-    mpki_pool_for(pool, 0, t.shares, along_item, &t);
-    return MPK_OK;
-}
-
 /* ---- weak columns ---------------------------------------------------------------------------- */
 
 int32_t mpki_weak_columns(int32_t n, const double *diagonal, const double *scale, double strong,
@@ -130,14 +99,38 @@ int32_t mpki_weak_alone(int32_t n, const int64_t *ap, const int32_t *ai, const c
 
 enum { WAITING, ACCEPTED, FAILED, PAIRED };
 
-mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const mpki_moduli *moduli,
-                            const double *scale, const int32_t *perm, const int32_t *mate, double u,
-                            int32_t *failed, char *fails) {
-    int32_t n = graph->n;
-    const double *full = moduli->along;
+/* Columns in their order, as far as they have come. */
+typedef struct elimination {
+    const double *entry, *scale;
+    double *pivot;
+    char *state;
+} elimination;
+
+/* The largest entry of v in columns that wait, at least `most`; *partner [inout] one that failed. */
+static inline double look(const elimination *e, int32_t v, int32_t w, int64_t k, double most,
+                          int32_t *partner) {
+    if (e->state[w] == FAILED) *partner = w;
+    if (e->state[w] != WAITING) return most;
+    const double a = e->scale[v] * e->entry[k] * e->scale[w];
+    return a > most ? a : most;
+}
+
+static inline void update(const elimination *e, int32_t v, int32_t w, int64_t k) {
+    if (e->state[w] != WAITING) return;
+    const double a = e->scale[v] * e->entry[k] * e->scale[w];
+    e->pivot[w] += a * (a / e->pivot[v]);
+}
+
+mpk_status mpki_weak_pivots(mpk_context *ctx, int32_t n, const mpki_core *core,
+                            const mpki_lower *rows, const mpki_moduli *moduli, const double *scale,
+                            const int32_t *perm, const int32_t *mate, double u, int32_t *failed,
+                            char *fails) {
+    const int64_t *ap = core->ap;
+    const int32_t *ai = core->ai;
     double *pivot = MPKI_NEW(ctx, STAGE, n, double);
     char *state = MPKI_ZNEW(ctx, STAGE, n, char);
     mpk_status status = pivot && state ? MPK_OK : mpki_failed(ctx);
+    const elimination e = {moduli->entry, scale, pivot, state};
     *failed = 0;
     for (int32_t i = 0; !mpk_failed(status) && i < n; i++)
         pivot[i] = scale[i] * moduli->diagonal[i] * scale[i];
@@ -145,13 +138,10 @@ mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const mpk
         int32_t v = perm[k], partner = -1;
         if (state[v] == PAIRED) continue;
         double most = 0;
-        for (int64_t e = graph->xadj[v]; e < graph->xadj[v + 1]; e++) {
-            int32_t w = graph->adj[e];
-            if (state[w] == FAILED) partner = w;
-            if (state[w] != WAITING) continue;
-            double a = scale[v] * full[e] * scale[w];
-            if (a > most) most = a;
-        }
+        for (int64_t q = rows->ptr[v]; q < rows->ptr[v + 1]; q++)
+            most = look(&e, v, rows->column[q], mpki_lower_place(rows, q), most, &partner);
+        for (int64_t q = ap[v]; q < ap[v + 1]; q++)
+            if (ai[q] != v) most = look(&e, v, ai[q], q, most, &partner);
         if (!(pivot[v] > 0 && pivot[v] >= u * most)) {
             bool mate_next = mate && mate[v] != v && k + 1 < n && perm[k + 1] == mate[v];
             if (mate_next) partner = mate[v];
@@ -161,11 +151,10 @@ mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const mpk
             continue;
         }
         state[v] = ACCEPTED;
-        for (int64_t e = graph->xadj[v]; e < graph->xadj[v + 1]; e++) {
-            int32_t w = graph->adj[e];
-            double a = scale[v] * full[e] * scale[w];
-            if (state[w] == WAITING) pivot[w] += a * (a / pivot[v]);
-        }
+        for (int64_t q = rows->ptr[v]; q < rows->ptr[v + 1]; q++)
+            update(&e, v, rows->column[q], mpki_lower_place(rows, q));
+        for (int64_t q = ap[v]; q < ap[v + 1]; q++)
+            if (ai[q] != v) update(&e, v, ai[q], q);
     }
     for (int32_t i = 0; fails && !mpk_failed(status) && i < n; i++) fails[i] = state[i] == FAILED;
     mpki_release(ctx, pivot);

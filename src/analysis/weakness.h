@@ -8,15 +8,10 @@
 typedef struct mpki_moduli {
     double *entry;    /**< nnz */
     double *diagonal; /**< n; 0 where no entry is stored */
-    double *along;    /**< in the order of a graph's adjacency; NULL: not asked for */
 } mpki_moduli;
 
 mpk_status mpki_moduli_build(mpk_context *ctx, mpki_pool *pool, const mpk_problem *problem,
                              mpki_moduli *moduli);
-/** moduli->along, unless it is there: for the graph of the core, whose rows are given.
- *  Returns MPK_OK | MPK_ERR_MEMORY. */
-mpk_status mpki_moduli_along(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
-                             const mpki_core *core, const mpki_lower *rows, mpki_moduli *moduli);
 void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli);
 
 /** Columns whose scaled diagonal entry is below `strong` get 1 in weak[n]; returns how many. */
@@ -32,12 +27,13 @@ int32_t mpki_weak_alone(int32_t n, const int64_t *ap, const int32_t *ai, const c
  * diagonal and leaves fill away. Column v at its turn has pivot d_v = |a_vv| + sum a_vw^2 / d_w
  * over the neighbours w accepted before, without cancellation. It is accepted if d_v >= u max
  * |a_vw| over those that follow. If not, it makes a 2x2 pivot with its mate where that comes next,
- * or with a neighbour that failed before it; else it has failed. graph: of A, uncompressed,
- * with the moduli along it; perm: an order of its columns; mate: n, or NULL; scale: n. fails [out]: n, or
+ * or with a neighbour that failed before it; else it has failed. core, rows: A of order n, and its
+ * rows; perm: an order of its columns; mate: n, or NULL; scale: n. fails [out]: n, or
  * NULL: 1 for a column that has failed and that no later one takes for a 2x2 pivot. Cost:
  * O(nnz). */
-mpk_status mpki_weak_pivots(mpk_context *ctx, const mpki_graph *graph, const mpki_moduli *moduli,
-                            const double *scale, const int32_t *perm, const int32_t *mate, double u,
-                            int32_t *failed, char *fails);
+mpk_status mpki_weak_pivots(mpk_context *ctx, int32_t n, const mpki_core *core,
+                            const mpki_lower *rows, const mpki_moduli *moduli, const double *scale,
+                            const int32_t *perm, const int32_t *mate, double u, int32_t *failed,
+                            char *fails);
 
 #endif

@@ -4,6 +4,21 @@
 
 enum { ALIGN = 64 };
 
+/* Small blocks lie closer together: there may be as many as columns. */
+static int64_t rounded(int64_t bytes, int64_t align) {
+    return (bytes + align - 1) & ~(align - 1);
+}
+
+static int64_t align_of(int64_t bytes) {
+    enum { FEW = 512, CLOSE = 16 };
+    return bytes < FEW ? CLOSE : ALIGN;
+}
+
+int64_t mpki_arena_next(int64_t used, int64_t bytes) {
+    const int64_t align = align_of(bytes);
+    return rounded(used, align) + rounded(bytes, align);
+}
+
 static mpki_chunk *chunk_new(mpk_context *ctx, int64_t bytes, mpki_chunk *link) {
     mpki_chunk *chunk = MPKI_ZNEW(ctx, "factorize", 1, mpki_chunk);
     char *base =
@@ -54,18 +69,18 @@ static bool room(mpki_arena *arena, int64_t bytes) {
 }
 
 void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
-    bytes = (bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
     for (;;) {
         mpki_chunk *chunk = atomic_load(&arena->current);
-        int64_t at = atomic_load(&chunk->used);
+        int64_t at = atomic_load(&chunk->used), next;
         /* taken only if it fits: to take first and to give back what does not would move the place
          * where another thread is at work */
-        while (at + bytes <= chunk->size)
-            if (atomic_compare_exchange_weak(&chunk->used, &at, at + bytes))
-                return chunk->base + at;
+        while ((next = mpki_arena_next(at, bytes)) <= chunk->size)
+            if (atomic_compare_exchange_weak(&chunk->used, &at, next))
+                return chunk->base + rounded(at, align_of(bytes));
         mpki_lock_take(&arena->lock);
         if (atomic_load(&arena->current) == chunk) {
-            int64_t size = bytes > arena->step ? bytes : arena->step;
+            const int64_t least = mpki_arena_next(0, bytes);
+            int64_t size = least > arena->step ? least : arena->step;
             mpki_chunk *more = room(arena, size) ? chunk_new(arena->ctx, size, chunk) : NULL;
             if (!more) {
                 mpki_lock_give(&arena->lock);

@@ -26,8 +26,10 @@ typedef struct mpki_arena {
 /** bytes [in] of the first chunk, which is taken at once; limit [in] as in options.memory_limit,
  *  for what comes after it */
 mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_arena *arena);
-/** 64-byte aligned; NULL on MPK_ERR_MEMORY. Thread-safe. */
+/** 64-byte aligned, of less than 512 bytes 16-byte; NULL on MPK_ERR_MEMORY. Thread-safe. */
 void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes);
+/** Bytes that are taken with one more block: for who predicts how many those will be. */
+int64_t mpki_arena_next(int64_t used, int64_t bytes);
 /** Forget all blocks, keep the first chunk. */
 void mpki_arena_reset(mpki_arena *arena);
 void mpki_arena_free(mpki_arena *arena);

@@ -6,11 +6,12 @@
 #include "pool.h"
 #include "trace.h"
 
-enum { MPKI_TEXT_MAX = 512, MPKI_KEPT_MOST = 48 };
+enum { MPKI_TEXT_MAX = 512, MPKI_KEPT_MOST = 256 };
 
 struct mpk_context {
     mpk_allocator allocator;
     _Atomic int64_t now_bytes, peak_bytes;
+    _Atomic int64_t most_bytes;  /* that now_bytes has ever been */
     _Atomic int64_t bound_bytes; /* of now_bytes; 0: none */
     unsigned forks;              /* mpki_forks() at the last call */
     mpki_lock lock;              /* guards the error and the progress below */

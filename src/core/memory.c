@@ -8,43 +8,77 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* Freed blocks of at least KEPT_LEAST bytes wait for the next call, up to KEPT_LIMIT in all: pages
- * fresh from the system cost a small problem as much as its factorization. Not under
- * AddressSanitizer, from which it would hide errors. */
-enum { KEPT_LEAST = 1 << 15 };
+ * fresh from the system cost a small problem as much as its factorization. They fill what is below
+ * the most that the context has ever had in use, and KEPT_BEYOND: so the process never holds more
+ * than that. Not under AddressSanitizer, from which it would hide errors. */
+enum { KEPT_LEAST = 1 << 15, KEPT_BEYOND = 1 << 20 };
 #if defined(__SANITIZE_ADDRESS__)
 static const size_t KEPT_LIMIT = 0;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 static const size_t KEPT_LIMIT = 0;
 #else
-static const size_t KEPT_LIMIT = (size_t)32 << 20;
+static const size_t KEPT_LIMIT = (size_t)128 << 20;
 #endif
 #else
-static const size_t KEPT_LIMIT = (size_t)32 << 20;
+static const size_t KEPT_LIMIT = (size_t)128 << 20;
 #endif
 
-/* ---- the C library's memory, huge pages for large blocks ------------------------------------- */
+/* ---- the system's memory, huge pages for large blocks ---------------------------------------- */
 
 enum { ALIGN = 64, HUGE_PAGE = 2 << 20, LARGE = 4 * HUGE_PAGE };
+
+/* From here on a block has pages of its own, which the system has back as soon as it is released: the
+ * C library keeps the place of a block below others, and its pages with it. Not where blocks are not
+ * kept: AddressSanitizer watches the C library's. */
+static bool has_pages(size_t size) {
+    enum { PAGES_LEAST = 1 << 17 };
+    return size >= PAGES_LEAST && KEPT_LIMIT > 0;
+}
+
+static size_t page(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t whole_pages(size_t size) {
+    return (size + page() - 1) / page() * page();
+}
 
 /* What follows the header of a large block begins with a huge page: the header, which the caller of
  * mpki_alloc() writes, lies in a small one before it, so that whoever writes the first numbers, and
  * not the caller, waits until the system has cleared that page. */
+static void *large_pages(size_t size) {
+    const size_t all = whole_pages(size) + 2 * (size_t)HUGE_PAGE;
+    char *base = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+    char *numbers = base + 2 * (size_t)HUGE_PAGE - (uintptr_t)base % HUGE_PAGE;
+    char *end = numbers + whole_pages(size - ALIGN);
+    munmap(base, (size_t)(numbers - base) - page());
+    munmap(end, (size_t)(base + all - end));
+    madvise(numbers, size - ALIGN, MADV_HUGEPAGE);
+    return numbers - ALIGN;
+}
+
 static void *default_alloc(void *user, size_t size) {
     (void)user;
     void *ptr = NULL;
-    if (size < LARGE) return posix_memalign(&ptr, ALIGN, size) ? NULL : ptr;
-    if (posix_memalign(&ptr, HUGE_PAGE, size + HUGE_PAGE)) return NULL;
-    madvise(ptr, HUGE_PAGE, MADV_NOHUGEPAGE);
-    madvise((char *)ptr + HUGE_PAGE, size, MADV_HUGEPAGE);
-    return (char *)ptr + HUGE_PAGE - ALIGN;
+    if (!has_pages(size)) return posix_memalign(&ptr, ALIGN, size) ? NULL : ptr;
+    if (size >= LARGE) return large_pages(size);
+    ptr = mmap(NULL, whole_pages(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return ptr == MAP_FAILED ? NULL : ptr;
 }
 
 static void default_release(void *user, void *ptr, size_t size) {
     (void)user;
-    free(size < LARGE ? ptr : (char *)ptr + ALIGN - HUGE_PAGE);
+    if (!has_pages(size))
+        free(ptr);
+    else if (size >= LARGE)
+        munmap((char *)ptr + ALIGN - page(), page() + whole_pages(size - ALIGN));
+    else
+        munmap(ptr, whole_pages(size));
 }
 
 /* ---- blocks kept for the next call: a 64-byte header keeps the size of each ------------------ */
@@ -103,17 +137,82 @@ static header *take_kept(mpk_context *ctx, size_t whole) {
     return found;
 }
 
-/* A large block fresh from the system takes the place of kept ones that did not fit, the oldest: else
- * what an analysis has freed would lie beside the factor. Few are left as they are, for a small
- * problem would wait longer for fresh pages. */
-static void make_place(mpk_context *ctx, size_t whole) {
-    static const size_t FEW = (size_t)4 << 20, LARGE_ENOUGH = (size_t)1 << 20;
-    if (whole < LARGE_ENOUGH || KEPT_LIMIT == 0) return;
-    lock_kept(ctx);
-    for (size_t freed = 0; freed < whole && ctx->kept.bytes > FEW;) {
-        freed += ctx->kept.block[0]->size;
-        drop_oldest(ctx);
+/* ---- kept pages for another size: what is fresh from the system has to be cleared --------------- */
+
+static bool is_range(size_t size) {
+    return has_pages(size) && size < LARGE;
+}
+
+/* A part of a kept block that is not wanted: kept where that is worth it. Under the lock */
+static void keep_rest(mpk_context *ctx, char *at, size_t size) {
+    header *rest = (header *)(void *)at;
+    if (is_range(size) && ctx->kept.count < MPKI_KEPT_MOST) {
+        rest->size = size;
+        ctx->kept.block[ctx->kept.count++] = rest;
+        ctx->kept.bytes += size;
+    } else if (size > 0) {
+        munmap(at, size);
     }
+}
+
+/* found, a block of so many bytes, as one of `whole`; NULL: it is gone. */
+static header *continued(header *found, size_t had, size_t whole) {
+    const size_t extra = whole < LARGE ? 0 : ALIGN; /* the header of a large one lies before */
+    char *old = (char *)found + extra;
+    void *to = MAP_FAILED;
+    if (whole < LARGE) {
+        to = mremap(old, whole_pages(had), whole_pages(whole), MREMAP_MAYMOVE);
+        if (to != MAP_FAILED) return to;
+    }
+    char *place = whole < LARGE ? NULL : large_pages(whole);
+    if (place)
+        to = mremap(old, whole_pages(had - extra), whole_pages(whole - extra),
+                    MREMAP_MAYMOVE | MREMAP_FIXED, place + extra);
+    if (to == MAP_FAILED) {
+        default_release(NULL, found, had);
+        if (place) default_release(NULL, place, whole);
+        return NULL;
+    }
+    munmap(old - page(), page());
+    return (header *)(void *)place;
+}
+
+/* The rest of the smallest block of the same kind that is larger is kept; else the largest is
+ * continued. */
+static header *recut_kept(mpk_context *ctx, size_t whole) {
+    header *found = NULL;
+    size_t had = 0;
+    int best = -1;
+    if (ctx->allocator.alloc != default_alloc || !has_pages(whole)) return NULL;
+    lock_kept(ctx);
+    for (int k = 0; k < ctx->kept.count; k++) {
+        const size_t size = ctx->kept.block[k]->size;
+        const bool fits = is_range(whole) ? is_range(size) : size >= LARGE && size < 2 * whole;
+        const bool better = best < 0 || (had > whole ? size > whole && size < had : size > had);
+        if (fits && better) best = k, had = size;
+    }
+    if (best >= 0) {
+        found = ctx->kept.block[best];
+        remove_kept(ctx, best);
+    }
+    if (had > whole) {
+        const size_t extra = whole < LARGE ? 0 : ALIGN, first = whole_pages(whole - extra);
+        keep_rest(ctx, (char *)found + extra + first, whole_pages(had - extra) - first);
+    }
+    mpki_lock_give(&ctx->kept.lock);
+    return found && had < whole ? continued(found, had, whole) : found;
+}
+
+/* A block fresh from the system takes the place of kept ones that did not fit, the oldest: else what
+ * an analysis has freed would lie beside the factor, and what is kept beyond memory_limit. */
+static void make_place(mpk_context *ctx, size_t whole) {
+    if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return;
+    const int64_t next = atomic_load(&ctx->now_bytes) + (int64_t)whole;
+    const int64_t most = atomic_load(&ctx->most_bytes), bound = atomic_load(&ctx->bound_bytes);
+    int64_t kept = (most > next ? most - next : 0) + most / 16 + KEPT_BEYOND;
+    if (bound > 0 && kept > bound - next) kept = bound - next;
+    lock_kept(ctx);
+    while (ctx->kept.count > 0 && (int64_t)ctx->kept.bytes > kept) drop_oldest(ctx);
     mpki_lock_give(&ctx->kept.lock);
 }
 
@@ -142,12 +241,15 @@ void mpki_kept_release(mpk_context *ctx) {
 
 static void account(mpk_context *ctx, int64_t bytes) {
     int64_t now = atomic_fetch_add(&ctx->now_bytes, bytes) + bytes;
-    int64_t peak = atomic_load(&ctx->peak_bytes);
+    int64_t peak = atomic_load(&ctx->peak_bytes), most = atomic_load(&ctx->most_bytes);
     while (now > peak && !atomic_compare_exchange_weak(&ctx->peak_bytes, &peak, now)) {}
+    while (now > most && !atomic_compare_exchange_weak(&ctx->most_bytes, &most, now)) {}
 }
 
-void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size) {
+/* mpki_alloc(); *zero [out] it is all zeros, as pages that the system has just given are */
+static void *take(mpk_context *ctx, const char *stage, int64_t count, size_t size, bool *zero) {
     size_t bytes;
+    *zero = false;
     if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ||
         bytes > (size_t)PTRDIFF_MAX - 2 * ALIGN) {
         if (stage)
@@ -169,8 +271,12 @@ void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size
         account(ctx, (int64_t)block->size);
         return (char *)block + ALIGN;
     }
+    block = recut_kept(ctx, whole);
     make_place(ctx, whole);
-    block = ctx->allocator.alloc(ctx->allocator.user, whole);
+    if (!block) {
+        block = ctx->allocator.alloc(ctx->allocator.user, whole);
+        *zero = block && ctx->allocator.alloc == default_alloc && has_pages(whole);
+    }
     if (!block) {
         if (stage)
             mpki_error(ctx, MPK_ERR_MEMORY, stage, (int64_t)bytes, "cannot allocate %zu bytes",
@@ -182,9 +288,15 @@ void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size
     return (char *)block + ALIGN;
 }
 
+void *mpki_alloc(mpk_context *ctx, const char *stage, int64_t count, size_t size) {
+    bool zero;
+    return take(ctx, stage, count, size, &zero);
+}
+
 void *mpki_calloc(mpk_context *ctx, const char *stage, int64_t count, size_t size) {
-    void *ptr = mpki_alloc(ctx, stage, count, size);
-    if (ptr) memset(ptr, 0, (size_t)count * size);
+    bool zero;
+    void *ptr = take(ctx, stage, count, size, &zero);
+    if (ptr && !zero) memset(ptr, 0, (size_t)count * size);
     return ptr;
 }
 

@@ -35,30 +35,32 @@ static mpk_status measure(mpki_solve_work *work, const double *scale, uint64_t *
     return status;
 }
 
-static mpk_status examine(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *found) {
+static mpk_status examine(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *lent,
+                          mpk_certificate *found) {
     const mpk_analysis *an = fac->an;
     const size_t size = mpk_scalar_size(an->scalar);
-    mpki_solve_work work;
-    mpk_status status = mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &work);
+    mpki_solve_work own, *work = lent ? lent : &own;
+    mpk_status status =
+        lent ? MPK_OK : mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &own);
     if (mpk_failed(status)) return status;
     uint64_t state = mpki_certificate_seed(an->n, fac->options.seed);
     state = mpki_certificate_hash(state, fac->ax, an->nnz * (int64_t)size);
-    memset(work.b, 0, (size_t)an->n * size);
+    memset(work->b, 0, (size_t)an->n * size);
     for (bool open = true; open && !mpk_failed(status);) {
         double c = INFINITY;
-        status = measure(&work, fac->scale, &state, &c);
+        status = measure(work, fac->scale, &state, &c);
         if (!mpk_failed(status)) open = mpki_certificate_next(found, c);
     }
-    mpki_solve_work_free(ctx, &work);
+    if (!lent) mpki_solve_work_free(ctx, &own);
     return status;
 }
 
 /* Numbers that nobody has examined yet. */
-static mpk_status examine_first(mpk_context *ctx, mpk_factor *fac) {
+static mpk_status examine_first(mpk_context *ctx, mpk_factor *fac, mpki_solve_work *lent) {
     const bool open = mpki_examinable(fac);
     mpk_certificate found = {.certified = open, .miss_bound = !open};
     mpk_status status = MPK_OK;
-    if (open && fac->an->n > 0) status = examine(ctx, fac, &found);
+    if (open && fac->an->n > 0) status = examine(ctx, fac, lent, &found);
     if (mpk_failed(status)) return status;
     fac->regular = found.certified;
     if (!counts(fac)) found.certified = 0, found.miss_bound = 1;
@@ -66,14 +68,15 @@ static mpk_status examine_first(mpk_context *ctx, mpk_factor *fac) {
     return MPK_OK;
 }
 
-mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *out) {
+mpk_status mpki_certify_within(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *lent,
+                               mpk_certificate *out) {
     mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* what is found is no other for who asks */
     mpk_status status = mpki_factor_bring(ctx, fac);
     if (mpk_failed(status)) return status;
     if (!atomic_load_explicit(&own->examined, memory_order_acquire)) {
         mpki_lock_take(&own->bringing);
         if (!atomic_load_explicit(&own->examined, memory_order_relaxed)) {
-            status = examine_first(ctx, own);
+            status = examine_first(ctx, own, lent);
             if (!mpk_failed(status))
                 atomic_store_explicit(&own->examined, true, memory_order_release);
         }
@@ -81,6 +84,10 @@ mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate
     }
     if (!mpk_failed(status) && out) *out = own->certificate;
     return status;
+}
+
+mpk_status mpki_certify(mpk_context *ctx, const mpk_factor *fac, mpk_certificate *out) {
+    return mpki_certify_within(ctx, fac, NULL, out);
 }
 
 mpk_status mpk_certify(mpk_context *ctx, mpk_factor *fac, mpk_certificate *out) {

@@ -64,6 +64,11 @@ mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int thr
 mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work);
 void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work);
 
+/** mpki_certify() in the work space of a solve with fac, whose r, b, x, w and sums are overwritten;
+ *  lent NULL: in its own. */
+mpk_status mpki_certify_within(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *lent,
+                               mpk_certificate *out);
+
 /** x := A^-1 x through the factor, one right-hand side, no refinement */
 void mpki_apply_inverse(mpki_solve_work *work, void *x);
 

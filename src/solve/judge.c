@@ -61,10 +61,12 @@ static double flat(const mpk_factor *fac, mpki_solve_work *work, void *v) {
     return eta <= bound ? eta : INFINITY;
 }
 
-/* Ask for a certificate; without memory for it what it would have settled stays in doubt, for x is
- * there. */
-static mpk_status ask(mpk_context *ctx, const mpk_factor *fac) {
-    const mpk_status status = mpki_certify(ctx, fac, NULL);
+/* Ask for a certificate, in the work space of the solve where that is one with A's factor; without
+ * memory for it what it would have settled stays in doubt, for x is there. */
+static mpk_status ask(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work) {
+    const bool fits = work && work->m.ctx == ctx && work->m.fac == fac && work->sums &&
+                      fac->an->symmetry != MPK_GENERAL;
+    const mpk_status status = mpki_certify_within(ctx, fac, fits ? work : NULL, NULL);
     if (status != MPK_ERR_MEMORY) return status;
     mpki_clear_error(ctx);
     return MPK_OK;
@@ -111,7 +113,7 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
     const bool lost = is_lost(fac, &work->last);
     double *moduli = NULL;
     if (!looks(fac, &work->last, iterated)) return MPK_OK;
-    mpk_status status = ask(ctx, fac);
+    mpk_status status = ask(ctx, fac, work);
     if (mpk_failed(status) || mpki_regular(fac)) return status;
     *large_x = is_large(fac, &work->last);
     memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar));
@@ -125,13 +127,18 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
     return mpki_failed(ctx);
 }
 
-mpk_status mpki_judge_step(mpk_context *ctx, const mpk_factor *fac, double correction,
-                           mpki_verdict *verdict) {
+static mpk_status judge_step(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
+                             double correction, mpki_verdict *verdict) {
     if (!mpki_large_step(correction) || !mpki_examinable(fac) || fac->info.perturbed > 0)
         return MPK_OK;
-    const mpk_status status = ask(ctx, fac);
+    const mpk_status status = ask(ctx, fac, work);
     verdict->unsure |= !mpki_regular(fac);
     return status;
+}
+
+mpk_status mpki_judge_step(mpk_context *ctx, const mpk_factor *fac, double correction,
+                           mpki_verdict *verdict) {
+    return judge_step(ctx, fac, NULL, correction, verdict);
 }
 
 mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
@@ -141,7 +148,7 @@ mpk_status mpki_judge(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *
     const bool none = fmax(q.relative, q.rows) > no_solution(scalar);
     double eta = INFINITY;
     bool large_x = false;
-    mpk_status status = mpki_judge_step(ctx, fac, work->correction, verdict);
+    mpk_status status = judge_step(ctx, fac, work, work->correction, verdict);
     if (!mpk_failed(status)) status = kernel(ctx, fac, work, x, verdict->iterated, &eta, &large_x);
     if (mpk_failed(status)) return status;
     const bool flat_x = isfinite(eta), lost = flat_x && (none || q.unresolved > 0);

@@ -30,7 +30,7 @@ bool mpki_large_step(double correction);
 bool mpki_judge_looks(const mpk_factor *fac, const mpki_quality *q);
 
 /** Judge one more solution.
- *  work [inout] of fac, with the errors of x in work->last, and its correction; its r, w, b and sums
+ *  work [inout] of fac, with the errors of x in work->last, and its correction; its r, w, b, x and sums
  *               are overwritten. Without mpki_judge_looks() these two are all that is read
  *  x    [in]    n; NULL without mpki_judge_looks()
  *  Returns MPK_OK | MPK_ERR_MEMORY */

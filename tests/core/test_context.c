@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory is counted, sizes are checked, the first error stays, options are what their text says. */
+#include "sanitized.h"
 #include "support.h"
 
 #include "core/core.h"
+#include "core/random.h"
+
+#include <unistd.h>
 
 static void test_memory(void **unused) {
     (void)unused;
@@ -47,23 +51,103 @@ static void counted_release(void *user, void *ptr, size_t size) {
     free(ptr);
 }
 
-/* What was freed and does not fit a large request is not kept beside it. */
+/* Blocks of random sizes come and go. */
+enum { BLOCKS = 24, SMALL_MOST = 17 }; /* sizes up to 2^17 or 2^24 */
+
+typedef struct blocks {
+    char *at[BLOCKS];
+    size_t size[BLOCKS];
+    uint64_t state;
+} blocks;
+
+static size_t random_below(blocks *b, size_t end) {
+    return (size_t)(mpki_random_next(&b->state) % end);
+}
+
+/* Each page of a block has its number, and keeps it. */
+static void number(const blocks *b, int k) {
+    for (size_t i = 0; i < b->size[k]; i += 4096) b->at[k][i] = (char)(k + 1);
+    b->at[k][b->size[k] - 1] = (char)(k + 1);
+}
+static void release_one(mpk_context *ctx, blocks *b, int k) {
+    bool same = true;
+    for (size_t i = 0; b->at[k] && i < b->size[k]; i += 4096) same &= b->at[k][i] == k + 1;
+    assert_true(same);
+    if (b->at[k]) assert_int_equal(b->at[k][b->size[k] - 1], k + 1);
+    mpki_release(ctx, b->at[k]);
+    b->at[k] = NULL;
+}
+static void replace_one(mpk_context *ctx, blocks *b) {
+    const int k = (int)random_below(b, BLOCKS);
+    const bool zero = random_below(b, 2);
+    release_one(ctx, b, k);
+    b->size[k] = 1 + random_below(b, (size_t)1 << (SMALL_MOST + random_below(b, 8)));
+    b->at[k] = zero ? MPKI_ZNEW(ctx, "test", (int64_t)b->size[k], char)
+                    : MPKI_NEW(ctx, "test", (int64_t)b->size[k], char);
+    assert_non_null(b->at[k]);
+    assert_int_equal((uintptr_t)b->at[k] % 64, 0);
+    char any = 0;
+    for (size_t i = 0; zero && i < b->size[k]; i++) any |= b->at[k][i];
+    assert_int_equal(any, 0);
+    number(b, k);
+}
+
+/* What was freed is kept below the most that was ever in use, and little above it. */
 static void test_place(void **unused) {
     (void)unused;
-    enum { COUNT = 8, EACH = 2 << 20, LARGE = 12 << 20, FEW = 4 << 20 };
     size_t given = 0;
+    int64_t most;
     const mpk_allocator allocator = {counted_alloc, counted_release, &given};
     mpk_context *ctx = NULL;
-    void *block[COUNT];
+    blocks b = {.state = 1};
     assert_int_equal(mpk_context_create(&allocator, &ctx), MPK_OK);
-    for (int k = 0; k < COUNT; k++) block[k] = mpki_alloc(ctx, "test", EACH, 1);
-    for (int k = 0; k < COUNT; k++) mpki_release(ctx, block[k]);
-    void *large = mpki_alloc(ctx, "test", LARGE, 1);
-    assert_non_null(large);
-    assert_true(given < LARGE + FEW + LARGE / 4);
-    mpki_release(ctx, large);
+    for (int round = 0; round < 2; round++) { /* the second size does not fit the first blocks */
+        for (int k = 0; k < BLOCKS; k++) {
+            b.at[k] = MPKI_NEW(ctx, "test", b.size[k] = round ? 700000 : 400000, char);
+            number(&b, k);
+            mpk_memory_usage(ctx, NULL, &most);
+            assert_true((double)given <= 1.07 * (double)most + (1 << 20) + (1 << 18));
+        }
+        for (int k = 0; k < BLOCKS; k++) release_one(ctx, &b, k);
+    }
+    for (int step = 0; step < 400; step++) {
+        replace_one(ctx, &b);
+        mpk_memory_usage(ctx, NULL, &most);
+        assert_true((double)given <= 1.07 * (double)most + (1 << 20) + (1 << 18));
+    }
+    for (int k = 0; k < BLOCKS; k++) release_one(ctx, &b, k);
     mpk_context_destroy(&ctx);
     assert_int_equal(given, 0);
+}
+
+static double resident_bytes(void) {
+    long pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%ld %ld", &pages, &resident), 2);
+    fclose(f);
+    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* The same of pages of the system's, which become parts of other blocks: all of them are there, zero
+ * where that was asked for, and go back. */
+static void test_pages(void **unused) {
+    (void)unused;
+    enum { HUGE_PAGES = BLOCKS << 21 }; /* one that a block fills in part */
+    mpk_context *ctx = NULL;
+    int64_t most;
+    blocks b = {.state = 2};
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    const double before = resident_bytes();
+    for (int step = 0; step < (TEST_SANITIZED ? 50 : 400); step++) {
+        replace_one(ctx, &b);
+        mpk_memory_usage(ctx, NULL, &most);
+        if (!TEST_SANITIZED)
+            assert_true(resident_bytes() - before <= 1.07 * (double)most + HUGE_PAGES);
+    }
+    for (int k = 0; k < BLOCKS; k++) release_one(ctx, &b, k);
+    mpk_context_destroy(&ctx);
+    if (!TEST_SANITIZED) assert_true(resident_bytes() - before <= 0.1 * (double)most);
 }
 
 static void test_first_error_stays(void **unused) {
@@ -141,9 +225,9 @@ static void test_names(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory), cmocka_unit_test(test_place),
-                                       cmocka_unit_test(test_first_error_stays),
-                                       cmocka_unit_test(test_options),
-                                       cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_place),
+        cmocka_unit_test(test_pages),   cmocka_unit_test(test_first_error_stays),
+        cmocka_unit_test(test_options), cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

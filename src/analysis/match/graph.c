@@ -54,7 +54,7 @@ static int64_t row(const building *b, int32_t v, mpki_match_edge *to) {
     int64_t count = 1;
     if (to) *to = (mpki_match_edge){MPKI_MATCH_NONE, v};
     for (int64_t k = rows->ptr[v]; k < rows->ptr[v + 1]; k++) {
-        const double w = b->cost[rows->place[k]];
+        const double w = b->cost[mpki_lower_place(rows, k)];
         if (w == MPKI_MATCH_NONE) continue;
         if (to) to[count] = (mpki_match_edge){w, rows->column[k]};
         count++;

@@ -3,6 +3,7 @@
  * one worker, with sizes in place of numbers. Measured beside predicted:
  * bench/results/memory.md. */
 #include "symbolic.h"
+#include "../../core/arena.h"
 #include "../../core/pool.h"
 
 #include "../../engines/cpu/front/storage.h"
@@ -13,18 +14,19 @@ static double rows_below(const mpk_analysis *an, int32_t s) {
     return (double)(an->rptr[s + 1] - an->rptr[s]);
 }
 
-/* Of the factor: a node's panels, D and its inverse, names of its columns, to the next 64 bytes. */
+/* Of the factor: a node's panels, D and its inverse, names of its columns, one after the other. */
 int64_t mpki_factor_bytes(const mpk_analysis *an, double entry) {
-    double bytes = 0;
+    int64_t bytes = 0;
     for (int32_t s = 0; s < an->nsuper; s++) {
         const int64_t w = an->sptr[s + 1] - an->sptr[s], m = an->rptr[s + 1] - an->rptr[s];
         const double node =
             an->symmetry == MPK_GENERAL
                 ? (double)(mpki_square_size(w + m, w) + w) * entry + 12.0 * (double)w
                 : (double)(mpki_trapezoid(w + m, w) + 4 * w) * entry + 4.0 * (double)w;
-        bytes += 64 * ceil(node / 64);
+        if (node + (double)bytes > 9e18) return INT64_MAX;
+        bytes = mpki_arena_next(bytes, (int64_t)node);
     }
-    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+    return bytes;
 }
 
 /* Bytes of a front in low rank while it is at work; 0: it is not. */

@@ -259,7 +259,8 @@ static int64_t place_entries(const mpk_analysis *an, const mpki_lower *rows, int
             int32_t i = an->iperm[rows->column[k]];
             if (i < c) continue;
             int32_t row = local[i];
-            an->scatter[fill++] = (mpki_scatter){rows->place[k], flip ? ~row : row, c - first};
+            an->scatter[fill++] =
+                (mpki_scatter){mpki_lower_place(rows, k), flip ? ~row : row, c - first};
         }
         for (; src < ap[v + 1]; src++) {
             int32_t i = an->iperm[ai[src]];

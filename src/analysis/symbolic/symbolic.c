@@ -142,9 +142,10 @@ static mpk_status find_tree(mpk_context *ctx, mpk_analysis *an, const mpki_graph
     return status;
 }
 
+/* used_up: `given`, if it is not wanted afterwards; NULL: it is */
 static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *given,
-                          const int32_t *mate, const mpki_relax *relax, const mpki_etree *tree,
-                          const mpki_lower *rows) {
+                          mpki_graph *used_up, const int32_t *mate, const mpki_relax *relax,
+                          const mpki_etree *tree, const mpki_lower *rows) {
     const int32_t n = an->n, outer = mpki_split_rows(an->split);
     const int64_t positions = (int64_t)n + outer;
     mpki_graph built = {0}, below = {0};
@@ -183,6 +184,8 @@ static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *
     if (mpk_failed(status)) goto done;
     if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;
     if (mpk_failed(status = mpki_structure_number(ctx, &nodes, an))) goto done;
+    mpki_nodes_free(ctx, &nodes);
+    mpki_etree_free(ctx, &made);
     if (an->options.low_rank_tolerance > 0 && !outer &&
         mpk_failed(status = mpki_cluster(ctx, whole, an)))
         goto done;
@@ -191,6 +194,9 @@ static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *
     mpki_pool *pool = mpki_loops_pool(ctx, an->options.threads, an->rptr[an->nsuper], &status);
     if (mpk_failed(status)) goto done;
     if (mpk_failed(status = mpki_structure_rows(ctx, pool, whole, an))) goto done;
+    mpki_graph_free(ctx, &built);
+    mpki_graph_free(ctx, &below);
+    if (used_up) mpki_graph_free(ctx, used_up);
     status = mpki_structure_maps(ctx, rows, an);
 done:
     mpki_nodes_free(ctx, &nodes);
@@ -203,17 +209,19 @@ done:
 
 mpk_status mpki_symbolic_relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                                  const int32_t *mate, const mpki_relax *relax) {
-    return relaxed(ctx, an, graph, mate, relax, NULL, NULL);
+    return relaxed(ctx, an, graph, NULL, mate, relax, NULL, NULL);
 }
 
-mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
+static const mpki_relax *relax_for(const mpk_analysis *an) {
+    return an->info.ordered_for == MPK_ON_CUDA ? &mpki_relax_device : &mpki_relax_default;
+}
+
+mpk_status mpki_symbolic_of(mpk_context *ctx, mpk_analysis *an, mpki_graph *graph,
                             const int32_t *mate, const mpki_etree *tree, const mpki_lower *rows) {
-    const bool device = an->info.ordered_for == MPK_ON_CUDA;
-    return relaxed(ctx, an, graph, mate, device ? &mpki_relax_device : &mpki_relax_default, tree,
-                   rows);
+    return relaxed(ctx, an, graph, graph, mate, relax_for(an), tree, rows);
 }
 
 mpk_status mpki_symbolic(mpk_context *ctx, mpk_analysis *an, const mpki_graph *graph,
                          const int32_t *mate) {
-    return mpki_symbolic_of(ctx, an, graph, mate, NULL, NULL);
+    return relaxed(ctx, an, graph, NULL, mate, relax_for(an), NULL, NULL);
 }

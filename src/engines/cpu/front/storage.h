@@ -8,8 +8,11 @@
 
 enum { MPKI_PANEL = 128, MPKI_TILE = 32 };
 
+/** From one column to the next: columns of few rows lie close together, for there may be very many
+ *  fronts of these, and vectors need not be aligned. */
 static inline int64_t mpki_leading(int64_t rows) {
-    return (rows + 7) & ~(int64_t)7;
+    enum { FEW = 48 };
+    return rows <= FEW ? rows : (rows + 7) & ~(int64_t)7;
 }
 /** Entries before panel k. */
 static inline int64_t mpki_panel_offset(int64_t ld0, int64_t k) {
@@ -87,7 +90,7 @@ enum {
     /* bytes from which small contributions are cut: with what is kept beside them (core/memory.c)
      * nine times 2^14, so that four of the largest fit */
     MPKI_SLAB = 9 * (1 << 14) - 128,
-    MPKI_NODE_BYTES = 160 /* that a walk keeps for a node, at most */
+    MPKI_NODE_BYTES = 88 /* that a walk keeps for a node, at most, but for tasks */
 };
 
 /** Does this node of a symmetric matrix keep what it has for its parent in its own numbers? */

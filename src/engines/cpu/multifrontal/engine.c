@@ -10,9 +10,8 @@
 
 static const char STAGE[] = "factorize";
 
-/* a node, its contribution's pointer, a task and its count: what analyses predict memory by */
-_Static_assert(sizeof(mpki_node) + sizeof(void *) + sizeof(mpki_task) + sizeof(int32_t) <=
-                   MPKI_NODE_BYTES,
+/* a node and its contribution's pointer: what analyses predict memory by */
+_Static_assert(sizeof(mpki_node) + sizeof(void *) <= MPKI_NODE_BYTES,
                "MPKI_NODE_BYTES is too little");
 
 static mpk_status make(mpk_context *ctx, const mpki_tree_view *tree, mpki_direct **out) {
@@ -105,7 +104,7 @@ static int64_t whole_bytes(const mpki_tree_view *tree) {
         mpki_node node = {.w = tree->sptr[s + 1] - tree->sptr[s]};
         node.nrows = node.w + tree->rptr[s + 1] - tree->rptr[s];
         if (!mpki_low_pays(node.nrows, node.w))
-            bytes += (mpki_node_bytes(&node, (size_t)size) + 63) & ~(int64_t)63;
+            bytes = mpki_arena_next(bytes, mpki_node_bytes(&node, (size_t)size));
     }
     return bytes;
 }
@@ -127,6 +126,8 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     if (mpk_failed(status)) return status;
     if (f->limited > 0 && !(rules->memory_limit > 0 && rules->memory_limit <= f->limited))
         f->pace = (mpki_pace){0}, f->limited = 0;
+    status = mpki_walk_memory_make(f, rules->threads); /* before there are numbers beside it */
+    if (mpk_failed(status)) return status;
     const int64_t values = tree->nnz + (tree->outer ? tree->outer_ap[tree->n] : 0);
     void *sax = mpki_alloc(ctx, STAGE, values, mpk_scalar_size(tree->scalar));
     if (!sax) return mpki_failed(ctx);

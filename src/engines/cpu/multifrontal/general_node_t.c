@@ -15,8 +15,6 @@ static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *po
     node->u = at + mpki_leading(node->nrows) * w * size;
     node->dinv = at + entries;
     node->id = (int32_t *)(at + entries + w * size);
-    node->row = node->id + w;
-    node->exchange = node->row + w;
     return clear_node(z, node->a, (size_t)entries, pool, worker);
 }
 

@@ -101,10 +101,10 @@ typedef struct vectors {
 } vectors;
 
 static const int32_t *equations(const mpki_node *node, bool transposed) {
-    return transposed ? node->id : node->row;
+    return transposed ? node->id : mpki_node_row(node);
 }
 static const int32_t *unknowns(const mpki_node *node, bool transposed) {
-    return transposed ? node->row : node->id;
+    return transposed ? mpki_node_row(node) : node->id;
 }
 
 static at_node look_at(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s) {

@@ -16,23 +16,32 @@
 /** One supernode after its elimination: the storage of its front (engines/cpu/front/front.h),
  *  entries of the factor's scalar type. Rows of the front: first the w columns id[0..w-1]
  *  (positions of the analysis; the first nelim were eliminated here, the others delayed to the
- *  parent), then the supernode's ridx. */
+ *  parent), then the supernode's ridx. There may be as many nodes as columns. */
 typedef struct mpki_node {
-    void *a, *d, *dinv;
+    void *a;
+    union {
+        void *d;
+        void *u; /* of a general matrix, whose `a` is a whole rectangle: the rows beside */
+    };
+    void *dinv;
     int32_t *id;
-    int64_t nrows, ld0;
-    int32_t w, nelim;
+    int64_t nrows;
+    int32_t ld0, w, nelim;
     int32_t delayed; /* columns that came from children; w = own columns + delayed */
-    /* of a general matrix (engines/cpu/front/square.h): the rows beside, names of the rows, and
-     * exchanges; `a` is a whole rectangle then, and there is no d */
-    void *u;
-    int32_t *row, *exchange;
     /* L in low rank, in place of `a`: panels times blocks of rows, as FN(low_rank) has them, those on
      * the diagonal whole. rest: what the parent gathers of delayed columns, (nrows - nelim) x
      * (w - nelim). at_work: the front's FN(low_rank), as long as it is there */
     mpki_low_block *low;
     void *rest, *at_work;
 } mpki_node;
+
+/** Of a general matrix (engines/cpu/front/square.h): names of the rows, and exchanges. */
+static inline int32_t *mpki_node_row(const mpki_node *node) {
+    return node->id + node->w;
+}
+static inline int32_t *mpki_node_exchange(const mpki_node *node) {
+    return node->id + 2 * (int64_t)node->w;
+}
 
 /** The node of the outer rows: what it has for its parent is the Schur complement. */
 static inline bool mpki_is_outer(const mpki_tree_view *tree, int32_t s) {

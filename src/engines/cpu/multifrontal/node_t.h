@@ -85,7 +85,7 @@ static inline __attribute__((always_inline)) void take_contributions(const mpki_
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
         const int32_t c = tree->child[k];
         const mpki_node *node = &z->f->node[c];
-        const int32_t *names = rows ? node->row : node->id;
+        const int32_t *names = rows ? mpki_node_row(node) : node->id;
         const int32_t *rel = tree->rel + tree->rptr[c], *ridx = tree->ridx + tree->rptr[c];
         const int32_t m = (int32_t)(node->nrows - node->w);
         const T *u = parent_part(z, worker, nr, c);

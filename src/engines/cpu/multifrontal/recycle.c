@@ -12,6 +12,7 @@ mpk_status mpki_recycler_init(mpk_context *ctx, const char *stage, mpki_recycler
     r->ctx = ctx;
     r->stage = stage;
     r->count = 0;
+    r->tight = mpki_memory_left(ctx) < INT64_MAX;
     if (!mpki_lock_init(&r->lock)) return mpki_error(ctx, MPK_ERR_MEMORY, stage, -1, "no mutex");
     return MPK_OK;
 }
@@ -28,13 +29,26 @@ static void drop(mpki_recycler *r, int k) {
     r->spare[k] = r->spare[--r->count];
 }
 
+/* Where memory is bound spare blocks may be what there is no room beside. */
+static void *fresh(mpki_recycler *r, int64_t bytes) {
+    mpki_lock_take(&r->lock);
+    const bool spare = r->count > 0;
+    mpki_lock_give(&r->lock);
+    void *ptr = mpki_alloc(r->ctx, spare ? NULL : r->stage, bytes, 1);
+    if (ptr || !spare) return ptr;
+    mpki_lock_take(&r->lock);
+    while (r->count > 0) drop(r, r->count - 1);
+    mpki_lock_give(&r->lock);
+    return mpki_alloc(r->ctx, r->stage, bytes, 1);
+}
+
 void *mpki_recycler_get(mpki_recycler *r, int64_t bytes) {
-    if (bytes < SMALL) return mpki_alloc(r->ctx, r->stage, bytes, 1);
+    if (bytes < SMALL) return fresh(r, bytes);
     bytes = rounded(bytes);
     mpki_lock_take(&r->lock);
     int best = -1;
     for (int k = 0; k < r->count; k++)
-        if (r->spare[k].bytes >= bytes && r->spare[k].bytes <= bytes + bytes / 2 &&
+        if (r->spare[k].bytes >= bytes && r->spare[k].bytes <= bytes + bytes / (r->tight ? 8 : 2) &&
             (best < 0 || r->spare[k].bytes < r->spare[best].bytes))
             best = k;
     void *ptr = NULL;
@@ -52,7 +66,7 @@ void *mpki_recycler_get(mpki_recycler *r, int64_t bytes) {
         }
     }
     mpki_lock_give(&r->lock);
-    return ptr ? ptr : mpki_alloc(r->ctx, r->stage, bytes, 1);
+    return ptr ? ptr : fresh(r, bytes);
 }
 
 void mpki_recycler_put(mpki_recycler *r, void *ptr, int64_t bytes) {

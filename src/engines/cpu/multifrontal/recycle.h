@@ -16,6 +16,8 @@ typedef struct mpki_recycler {
         int64_t bytes;
     } spare[64];
     int count;
+    bool
+        tight; /* memory is bound: a block is no more than an eighth larger than what was asked for */
 } mpki_recycler;
 
 mpk_status mpki_recycler_init(mpk_context *ctx, const char *stage, mpki_recycler *r);

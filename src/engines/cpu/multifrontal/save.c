@@ -58,7 +58,7 @@ static bool get_counts(mpki_direct *f, mpki_archive *from, int64_t *room) {
             return mpki_archive_damaged(from, "columns of a front");
         *node = (mpki_node){.w = c.w, .nelim = c.nelim, .delayed = (int32_t)delayed};
         node->nrows = w + tree->rptr[s + 1] - tree->rptr[s];
-        node->ld0 = mpki_leading(node->nrows);
+        node->ld0 = (int32_t)mpki_leading(node->nrows);
         if (node->nrows > f->max_front) f->max_front = (int32_t)node->nrows;
         f->nnz += c.nelim * node->nrows - (int64_t)c.nelim * (c.nelim - 1) / 2;
         bytes += bytes_of(node, size);

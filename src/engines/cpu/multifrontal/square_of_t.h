@@ -16,8 +16,8 @@ static inline FN(square) square_of(const mpki_node *node) {
                         .u = node->u,
                         .dinv = node->dinv,
                         .col = node->id,
-                        .row = node->row,
-                        .exchange = node->exchange};
+                        .row = mpki_node_row(node),
+                        .exchange = mpki_node_exchange(node)};
 }
 
 #endif

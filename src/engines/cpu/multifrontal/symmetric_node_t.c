@@ -285,7 +285,7 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
     const int64_t rows = 1 + tree->rptr[s + 1] - tree->rptr[s];
     mpki_tally *tally = &z->state[worker].tally;
     if (rows > ROWS) return false;
-    mpki_node fresh = {.w = 1, .nrows = rows, .ld0 = mpki_leading(rows)};
+    mpki_node fresh = {.w = 1, .nrows = rows, .ld0 = (int32_t)mpki_leading(rows)};
     T *at = new_memory(z, worker, mpki_node_bytes(&fresh, sizeof(T)));
     if (!at) return false;
     mpki_node_place(&fresh, sizeof(T), at);
@@ -332,25 +332,29 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
     gather_children(&g, pool, worker);
 }
 
-/* The front's tiles, where these pay. MPK_OK | MPK_ERR_MEMORY */
-static mpk_status make_tiles(const walk *z, FN(front) * f, T *c, mpki_pool *pool, void **memory) {
+/* The front's tiles, where these pay, and there is memory for them: without them it is factored panel
+ * by panel, to the same bits. *bytes [out] of it. NULL: none */
+static void *make_tiles(walk *z, FN(front) * f, T *c, mpki_pool *pool, int64_t *bytes) {
     const int workers = mpki_pool_threads(pool);
-    const int64_t bytes = f->low || f->free > 0 ? 0 : FN(tiles_bytes)(f->nrows, f->w, workers);
-    if (bytes == 0) return MPK_OK;
-    *memory = MPKI_NEW(z->f->ctx, "factorize", bytes, char);
-    if (!*memory) return MPK_ERR_MEMORY;
-    f->tiles = FN(tiles_set)(*memory, f->nrows, f->w, workers, c);
-    return MPK_OK;
+    *bytes = f->low || f->free > 0 ? 0 : FN(tiles_bytes)(f->nrows, f->w, workers);
+    if (*bytes == 0 || !mpki_tickets_lend(&z->tickets, *bytes)) return NULL;
+    void *memory = mpki_alloc(z->f->ctx, NULL, *bytes, 1);
+    if (memory)
+        f->tiles = FN(tiles_set)(memory, f->nrows, f->w, workers, c);
+    else
+        mpki_tickets_return(&z->tickets, *bytes);
+    return memory;
 }
 
 static mpk_status eliminate(walk *z, int32_t s, T *c, mpki_pool *pool, int worker,
                             mpki_pivots *pivots) {
     mpki_node *node = &z->f->node[s];
     void *tiles = NULL;
+    int64_t bytes = 0;
     FN(front) f = front_of(node);
     f.last = mpki_is_outer(z->tree, s);
     f.free = outer_rows(z->tree, s);
-    if (pool && mpk_failed(make_tiles(z, &f, c, pool, &tiles))) return MPK_ERR_MEMORY;
+    if (pool) tiles = make_tiles(z, &f, c, pool, &bytes);
     const mpk_status status =
         FN(front_factor)(&f, &z->rules, &z->works[worker], pool, worker, pivots);
     node->nelim = f.nelim;
@@ -358,6 +362,7 @@ static mpk_status eliminate(walk *z, int32_t s, T *c, mpki_pool *pool, int worke
     if (tiles) {
         FN(tiles_end)(f.tiles);
         mpki_release(z->f->ctx, tiles);
+        mpki_tickets_return(&z->tickets, bytes);
     }
     return status;
 }

@@ -3,6 +3,8 @@
 #include "engines/cpu/front/storage.h"
 #include "tasks.h"
 
+#include <string.h>
+
 static double node_cost(const mpki_tree_view *tree, int32_t s) {
     return mpki_node_cost(tree->sptr[s + 1] - tree->sptr[s],
                           (double)(tree->rptr[s + 1] - tree->rptr[s]), tree->flops[s]);
@@ -84,6 +86,12 @@ done:
     mpki_release(ctx, path);
     mpki_release(ctx, of);
     mpki_release(ctx, first);
+    if (!mpk_failed(mpki_failed(ctx))) { /* most trees have far fewer tasks than nodes */
+        mpki_task *all = tasks->task;
+        tasks->task = MPKI_NEW(ctx, "factorize", tasks->count + 1, mpki_task);
+        if (tasks->task) memcpy(tasks->task, all, (size_t)tasks->count * sizeof *all);
+        mpki_release(ctx, all);
+    }
     if (mpk_failed(mpki_failed(ctx))) mpki_tasks_free(ctx, tasks);
     return mpki_failed(ctx);
 }

@@ -91,7 +91,7 @@ static mpk_status gather_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
                         .w = own + delayed,
                         .delayed = delayed,
                         .nrows = own + delayed + tree->rptr[s + 1] - tree->rptr[s]};
-    node->ld0 = mpki_leading(node->nrows);
+    node->ld0 = (int32_t)mpki_leading(node->nrows);
     if (z->kept) z->kept->tally[s] = (mpki_tally){.pivots.min_d = INFINITY};
     const mpk_status status = z->kind->storage(z, node, room, pool, worker);
     if (mpk_failed(status)) return status;
@@ -148,11 +148,23 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     return MPK_OK;
 }
 
+static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item);
+
+/* Tasks that waited for this one's memory. */
+static void give_ticket(walk *z, mpki_pool *pool, int32_t task) {
+    enum { TOGETHER = 16 };
+    int32_t ready[TOGETHER];
+    const int32_t count = mpki_tickets_end(&z->tickets, task, TOGETHER, ready);
+    for (int32_t k = 0; k < count; k++)
+        mpki_pool_push(pool, z->f->memory.tasks.task[ready[k]].priority, run_task, z, ready[k]);
+}
+
 /* A task, and those above it that wait for it alone: a chain needs no other worker. */
 static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
     walk *z = arg;
     const mpki_walk_memory *memory = &z->f->memory;
     for (const mpki_task *all = memory->tasks.task, *t = &all[item];; t = &all[t->parent]) {
+        if (z->tickets.ctx && !mpki_tickets_begin(&z->tickets, (int32_t)(t - all))) return;
         for (int32_t s = t->first; s <= t->last; s++) {
             if (atomic_load(&z->status) != MPK_OK || atomic_load(&z->runaway)) return;
             if (!z->whole && !z->kept->touched[s]) continue;
@@ -162,6 +174,7 @@ static void run_task(mpki_pool *pool, int worker, void *arg, int64_t item) {
                 return;
             }
         }
+        if (z->tickets.ctx) give_ticket(z, pool, (int32_t)(t - all));
         if (t->parent < 0 || atomic_fetch_sub(&memory->waits[t->parent], 1) != 1) return;
     }
 }
@@ -198,13 +211,31 @@ static void take_kept(walk *z) {
     atomic_store(&z->runaway, flops > z->stop_flops || rejected > z->stop_rejected);
 }
 
+/* Where memory is bound: what of it is there for contributions decides on what is begun. */
+static mpk_status make_tickets(walk *z) {
+    mpk_context *ctx = z->f->ctx;
+    const int64_t left = mpki_memory_left(ctx);
+    if (left == INT64_MAX || z->kept) return MPK_OK;
+    int64_t *bytes = MPKI_ZNEW(ctx, "factorize", z->tree->nsuper, int64_t);
+    if (!bytes) return mpki_failed(ctx);
+    for (int32_t s = 0; s < z->tree->nsuper; s++)
+        if (z->tree->rptr[s + 1] > z->tree->rptr[s] && !FN(is_small_leaf)(z, s) &&
+            !mpki_is_outer(z->tree, s))
+            bytes[s] = (int64_t)mpki_alloc_bytes((double)contribution_bytes(z, s));
+    const int64_t slabs = 2 * (int64_t)z->f->memory.workers * MPKI_SLAB;
+    const mpk_status status =
+        mpki_tickets_make(ctx, z->tree, &z->f->memory.tasks, bytes, left - slabs, &z->tickets);
+    mpki_release(ctx, bytes);
+    return status;
+}
+
 /* By all workers of the plan; false on MPK_ERR_MEMORY. The factor learns whether they pay. */
 static bool in_parallel(walk *z) {
     mpki_direct *f = z->f;
     const mpki_walk_memory *memory = &f->memory;
     const mpki_tasks *tasks = &memory->tasks;
     mpki_pool *pool = mpki_context_pool(f->ctx, memory->threads, tasks->count + 1);
-    if (!pool) return false;
+    if (!pool || mpk_failed(make_tickets(z))) return false;
     const int before = mpki_pool_set_team(pool, memory->workers);
     const double busy_s = mpki_pool_count(pool).busy_s, begin_s = mpki_now_s();
     for (int32_t k = 0; k < tasks->count; k++) atomic_init(&memory->waits[k], tasks->task[k].waits);
@@ -300,6 +331,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
     free_low(&z);
+    mpki_tickets_free(&z.tickets);
     for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) release_contribution(&z, 0, s);
     for (int32_t s = 0; z.kept && s < tree->nsuper; s++) z.contribution[s] = NULL;
     for (int t = 0; t < threads; t++) mpki_small_free(&memory->small[t]);

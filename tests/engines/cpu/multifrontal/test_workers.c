@@ -283,10 +283,57 @@ static void test_memory_limit(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* A limit above that steers what workers begin: all of them stay at work, within it. */
+static void test_steered(void **unused) {
+    (void)unused;
+    static const char *const specs[] = {"helmholtz 3d 22", "nlpkkt 14"};
+    static const double shares[] = {1.0, 1.1, 1.2, 1.3, 1.5};
+    mpk_context *ctx = context(16);
+    mpk_options o;
+    mpk_options_init(&o);
+    for (size_t m = 0; m < sizeof specs / sizeof *specs; m++)
+        for (o.threads = 4; o.threads <= 16; o.threads *= 4) {
+            mpk_problem *problem = NULL;
+            mpk_problem_view v;
+            mpk_analysis *an = NULL;
+            mpk_analysis_info predicted;
+            mpk_factor *free_one = NULL;
+            o.memory_limit = 0;
+            assert_int_equal(mpk_problem_generate(ctx, specs[m], 1, &problem), MPK_OK);
+            mpk_problem_view_get(problem, &v);
+            assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+            mpk_analysis_info_get(an, &predicted);
+            assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &free_one), MPK_OK);
+            const size_t size = 2 * (size_t)v.n * sizeof(double);
+            double *d = malloc(size), *e = malloc(size);
+            assert_int_equal(mpk_get(ctx, free_one, MPK_GET_D, d, size), MPK_OK);
+            for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
+                mpk_factor *fac = NULL;
+                mpk_factor_info info;
+                o.memory_limit = shares[k] * (double)predicted.peak_bytes;
+                assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+                mpk_factor_info_get(fac, &info);
+                if ((double)info.peak_bytes > 1.05 * o.memory_limit || (k > 0 && info.threads < 2))
+                    fail_msg("%s, limit %.2f of predicted: %.2f, %d threads of %d", specs[m],
+                             shares[k], (double)info.peak_bytes / (double)predicted.peak_bytes,
+                             info.threads, o.threads);
+                assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, e, size), MPK_OK);
+                assert_memory_equal(d, e, size);
+                mpk_factor_destroy(&fac);
+            }
+            free(d), free(e);
+            mpk_factor_destroy(&free_one);
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&problem);
+        }
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bits), cmocka_unit_test(test_chain_is_not_pushed),
         cmocka_unit_test(test_useful),    cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_pace),      cmocka_unit_test(test_memory_limit)};
+        cmocka_unit_test(test_pace),      cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_steered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
