@@ -184,13 +184,27 @@ static mpk_status expand(mpki_chooser *c, mpki_trial *t, int32_t *perm) {
     return status;
 }
 
-/* Smaller trees are one worker's. */
-static const double REROOTED_S = 1e-3;
+/* Smaller trees are one worker's; and where so large a share of columns more is expected to fail, they
+ * would cost more than the shorter path saves. */
+static const double REROOTED_S = 1e-3, REROOTED_FAILING = 0.1;
+
+/* AMD's tree by another root, or cut, where that is a path. */
+static mpk_status reroot(mpki_chooser *c, const mpki_graph *graph, mpki_trial *t) {
+    const int32_t failing = t->failing;
+    bool turned;
+    mpk_status status = mpki_etree_reroot(c->ctx, c->loops, graph, c->options->model_threads,
+                                          REROOTED_S, &t->tree, &turned);
+    if (!mpk_failed(status) && turned) status = mpki_trial_failing(c, t);
+    if (mpk_failed(status) || t->failing <= failing + REROOTED_FAILING * c->problem->n)
+        return status;
+    t->failing = failing;
+    mpki_etree_free(c->ctx, &t->tree);
+    return mpki_etree_make(c->ctx, c->loops, 0, graph, t->vertex_perm, &t->tree);
+}
 
 static mpk_status order(mpki_chooser *c, int32_t *perm) {
     mpk_ordering method = c->options->ordering;
     mpki_trial t = {0};
-    bool turned;
     c->device = method == MPK_ORDERING_AUTO && for_device(c);
     mpk_status status = mpki_choose_pairs(c, &t);
     const mpki_graph *graph = mpki_trial_graph(c, &t);
@@ -212,8 +226,7 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
     }
     if (!mpk_failed(status) && method == MPK_ORDERING_AUTO && !c->device && !c->problem->split &&
         c->choice->ordering == MPK_ORDERING_AMD)
-        status = mpki_etree_reroot(c->ctx, c->loops, graph, c->options->model_threads, REROOTED_S,
-                                   &t.tree, &turned);
+        status = reroot(c, graph, &t);
     if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;

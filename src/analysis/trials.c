@@ -126,6 +126,10 @@ static mpk_status find_failing(const mpki_chooser *c, const mpki_trial *t,
     return status;
 }
 
+mpk_status mpki_trial_failing(const mpki_chooser *c, mpki_trial *t) {
+    return c->choice->scale ? find_failing(c, t, t->tree.perm, NULL, &t->failing) : MPK_OK;
+}
+
 /* A pool, where the options give threads enough for trials side by side. It may not be where memory
  * is limited, since each trial has a graph of its own. *failed: there should be one */
 static mpki_pool *pool_for(const mpki_chooser *c, mpk_status *status) {

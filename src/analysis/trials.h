@@ -42,6 +42,8 @@ const mpki_graph *mpki_trial_graph(const mpki_chooser *c, const mpki_trial *t);
 /** From an order of vertices, such as t->vertex_perm, to that of columns; perm [out] n. */
 mpk_status mpki_trial_expand(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
                              int32_t *perm);
+/** t->failing of the order of t->tree, where there is a scaling to tell it by. MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_trial_failing(const mpki_chooser *c, mpki_trial *t);
 /** What an order of its vertices costs on a device; late: vertices, room for columns that fail.
  *  tree [out] of that order; to be freed. Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED. */
 mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,

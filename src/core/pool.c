@@ -350,7 +350,8 @@ void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg
     mpki_lock_take(&pool->lock);
     heap_push(pool, (task){priority, pool->order++, fn, arg, item});
     pool->counts.pushes++;
-    if (pool->running > 0 || pool->loops) call_some(pool, 1); /* else the run calls for all at once */
+    if (pool->running > 0 || pool->loops)
+        call_some(pool, 1); /* else the run calls for all at once */
     mpki_lock_give(&pool->lock);
 }
 

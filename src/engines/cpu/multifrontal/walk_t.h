@@ -13,7 +13,7 @@ typedef struct worker_state {      /* in cache lines of its own */
     mpki_run *runs;
     mpki_small_blocks *small;
     char *slab; /* memory of small nodes' numbers */
-    int64_t slab_left;
+    int64_t slab_used;
 } worker_state;
 
 struct FN(node_kind);
@@ -102,19 +102,16 @@ static inline int32_t make_runs(const mpki_tree_view *tree, int32_t child, int32
 /* New memory of a node's numbers: of small ones from the worker's own slab, for all workers would ask the
  * arena thousands of times at once. Not where memory outlives the walk: what is left of slabs is lost. */
 static inline void *new_memory(const walk *z, int worker, int64_t bytes) {
-    enum { LINE = 64 };
     worker_state *s = &z->state[worker];
-    bytes = (bytes + LINE - 1) & ~(int64_t)(LINE - 1);
     if (z->kept || z->f->memory.workers == 1 || bytes > MPKI_NUMBERS_SLAB / 8)
         return mpki_arena_alloc(&z->f->arena, bytes);
-    if (s->slab_left < bytes) {
+    if (!s->slab || mpki_arena_next(s->slab_used, bytes) > MPKI_NUMBERS_SLAB) {
         s->slab = mpki_arena_alloc(&z->f->arena, MPKI_NUMBERS_SLAB);
-        s->slab_left = s->slab ? MPKI_NUMBERS_SLAB : 0;
+        s->slab_used = 0;
         if (!s->slab) return mpki_arena_alloc(&z->f->arena, bytes);
     }
-    char *at = s->slab;
-    s->slab += bytes, s->slab_left -= bytes;
-    return at;
+    s->slab_used = mpki_arena_next(s->slab_used, bytes);
+    return s->slab + s->slab_used - mpki_arena_next(0, bytes);
 }
 
 /* What the node has, if that is enough. */
