@@ -2,16 +2,16 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
 /** Fronts of one column without children, of which there may be very many: one thread eliminates
- *  each, or finds that its column is zero. If its pivot does not pass, the whole warp does that front in the way of
- *  small_front.cuh. */
+ *  each, or finds that its column is zero. If its pivot does not pass, the whole warp does that
+ *  front in the way of small_front.cuh. */
 #include "engines/cuda/module/launch.cuh"
 #include "small_front.cuh"
 
 namespace mpki {
 
-/** A thread: front s: l = a / d on its column, and the contribution -l d l^H, if the pivot passes; all of them 0, if the column is zero.
- *  x [work] its column: every 32nd entry, since the lanes of a warp share memory. Returns false if
- *  the pivot fails; nothing was written then. Called by leaves_kernel(). Barriers: none. */
+/** A thread: front s: l = a / d on its column, and the contribution -l d l^H, if the pivot passes; D
+ *  and all of them are 0 if the column is zero. x [work] its column: every 32nd entry, since the
+ *  lanes of a warp share memory. Returns false if the pivot fails; nothing was written then. Called by leaves_kernel(). Barriers: none. */
 template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, int s, T *x) {
     typedef typename scalar_of<T>::real R;
     const int MOST = MPKI_FRONT_LEAF_ROWS + 1;
