@@ -11,7 +11,8 @@ namespace mpki {
 
 /** A thread: front s: l = a / d on its column, and the contribution -l d l^H, if the pivot passes; D
  *  and all of them are 0 if the column is zero. x [work] its column: every 32nd entry, since the
- *  lanes of a warp share memory. Returns false if the pivot fails; nothing was written then. Called by leaves_kernel(). Barriers: none. */
+ *  lanes of a warp share memory. Returns false if the pivot fails; nothing was written then. Called
+ *  by leaves_kernel(). Barriers: none. */
 template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, int s, T *x) {
     typedef typename scalar_of<T>::real R;
     const int MOST = MPKI_FRONT_LEAF_ROWS + 1;
