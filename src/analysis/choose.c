@@ -134,15 +134,41 @@ static bool for_device(const mpki_chooser *c) {
     return false;
 }
 
-/* t has AMD's order of its graph: replaced by nested dissection's where a device is expected to
- * factorize that sooner, with and without the columns that are expected to come late. */
-static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
+/* t's order becomes nested dissection's, down to `leaf` vertices, where a device is expected to
+ * factorize that sooner, with and without the columns that are expected to come late; *taken: so it
+ * is. */
+static mpk_status dissect_for_device(mpki_chooser *c, mpki_trial *t, int32_t leaf, bool *taken) {
     const mpki_graph *graph = mpki_trial_graph(c, t);
-    const int32_t leaf = mpki_nd_leaf(graph, true);
     mpk_context *ctx = c->ctx;
-    mpk_status status = MPK_OK;
     mpki_etree tree = {0};
     double nd_s[2];
+    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    int32_t *late = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    mpk_status status = mpki_failed(ctx);
+    *taken = false;
+    if (!mpk_failed(status))
+        status = t->begun
+                     ? mpki_dissection_end(ctx, &t->begun, other)
+                     : mpki_dissect(ctx, graph, c->options->seed, leaf, c->options->threads, other);
+    if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, &tree, nd_s);
+    if (!mpk_failed(status) && mpki_dissection_wins(nd_s, t->device_s)) {
+        const mpki_etree swap = t->tree;
+        t->tree = tree;
+        tree = swap;
+        c->choice->ordering = MPK_ORDERING_ND;
+        *taken = true;
+    }
+    mpki_etree_free(ctx, &tree);
+    mpki_release(ctx, other);
+    mpki_release(ctx, late);
+    return status;
+}
+
+/* t has AMD's order of its graph. Small leaves may make pivots fail that larger ones do not. */
+static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
+    const mpki_graph *graph = mpki_trial_graph(c, t);
+    mpk_context *ctx = c->ctx;
+    mpk_status status = MPK_OK;
     c->choice->ordering = MPK_ORDERING_AMD;
     if (!mpki_can_dissect(graph, true)) return MPK_OK;
     if (t->device_s[0] == 0) /* trials one after the other */
@@ -152,24 +178,11 @@ static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
         return status;
     if (mpki_progress(ctx, "analyse", 0.3))
         return mpki_error(ctx, MPK_ERR_CANCELLED, "order", -1, "stopped on request");
-    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    int32_t *late = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    if (!other || !late)
-        status = mpki_failed(ctx);
-    else if (t->begun)
-        status = mpki_dissection_end(ctx, &t->begun, other);
-    else
-        status = mpki_dissect(ctx, graph, c->options->seed, leaf, c->options->threads, other);
-    if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, &tree, nd_s);
-    if (!mpk_failed(status) && mpki_dissection_wins(nd_s, t->device_s)) {
-        const mpki_etree swap = t->tree;
-        t->tree = tree;
-        tree = swap;
-        c->choice->ordering = MPK_ORDERING_ND;
-    }
-    mpki_etree_free(ctx, &tree);
-    mpki_release(ctx, other);
-    mpki_release(ctx, late);
+    const int32_t leaf = mpki_nd_leaf(graph, true);
+    bool taken;
+    status = dissect_for_device(c, t, leaf, &taken);
+    if (!mpk_failed(status) && !taken && leaf < MPKI_ND_LEAF && mpki_can_dissect(graph, false))
+        status = dissect_for_device(c, t, MPKI_ND_LEAF, &taken);
     return status;
 }
 

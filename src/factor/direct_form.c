@@ -117,6 +117,11 @@ static mpk_status gather(mpk_factor *fac) {
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status) && late) status = mpki_gather_late(ctx, an, where, &own);
     mpki_release(ctx, where);
+    if (status == MPK_ERR_MEMORY &&
+        an->options.memory_limit > 0) { /* the old tree may do with less */
+        mpki_clear_error(ctx);
+        status = MPK_OK;
+    }
     if (mpk_failed(status)) return status;
     if (!own) {
         fac->weighed = weighed;

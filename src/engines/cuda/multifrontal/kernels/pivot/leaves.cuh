@@ -2,16 +2,17 @@
 #ifndef MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
 #define MPKI_CUDA_MULTIFRONTAL_PIVOT_LEAVES_CUH
 /** Fronts of one column without children, of which there may be very many: one thread eliminates
- *  each. If its pivot does not pass, the whole warp does that front in the way of
- *  small_front.cuh. */
+ *  each, or finds that its column is zero. If its pivot does not pass, the whole warp does that
+ *  front in the way of small_front.cuh. */
 #include "engines/cuda/module/launch.cuh"
 #include "small_front.cuh"
 
 namespace mpki {
 
-/** A thread: front s: l = a / d on its column, and the contribution -l d l^H, if the pivot passes.
- *  x [work] its column: every 32nd entry, since the lanes of a warp share memory. Returns false if
- *  the pivot fails; nothing was written then. Called by leaves_kernel(). Barriers: none. */
+/** A thread: front s: l = a / d on its column, and the contribution -l d l^H, if the pivot passes; D
+ *  and all of them are 0 if the column is zero. x [work] its column: every 32nd entry, since the
+ *  lanes of a warp share memory. Returns false if the pivot fails; nothing was written then. Called
+ *  by leaves_kernel(). Barriers: none. */
 template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, int s, T *x) {
     typedef typename scalar_of<T>::real R;
     const int MOST = MPKI_FRONT_LEAF_ROWS + 1;
@@ -37,13 +38,17 @@ template <bool H, class T> __device__ bool leaf_front(const mpki_cuda_tree &t, i
     }
     const T own = x[0], d = diagonal<H>(own);
     bool good = is_finite(abs1(own)) && abs1(own) > rules.least();
-    const T di = inverse(good ? d : make<T>(1));
-    for (int i = 1; i <= m; ++i) good = good && abs1(x[32 * i] * di) <= 1 / rules.u;
-    if (!good) return false;
+    bool zero = abs1(own) <= rules.small; /* so is the whole column */
+    const T di = zero ? make<T>(0) : inverse(good ? d : make<T>(1));
+    for (int i = 1; i <= m; ++i) {
+        good = good && abs1(x[32 * i] * di) <= 1 / rules.u;
+        zero = zero && abs1(x[32 * i]) <= rules.small;
+    }
+    if (!good && !zero) return false;
     const panel<T> out(t.arena + node.panel, 1, ld);
     T *C = (T *)t.contribution + node.contribution;
-    out.a[0] = own, out.id[0] = node.first;
-    out.d[0] = d, out.dinv[0] = di, out.d[1] = out.dinv[1] = make<T>(0);
+    out.a[0] = zero ? make<T>(0) : own, out.id[0] = node.first;
+    out.d[0] = zero ? make<T>(0) : d, out.dinv[0] = di, out.d[1] = out.dinv[1] = make<T>(0);
     for (int i = 1; i <= m; ++i) {
         const T l = x[32 * i] * di;
         out.a[i] = l;
