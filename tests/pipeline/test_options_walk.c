@@ -44,6 +44,7 @@ static const struct {
      {{"stages", "5"}, {"pivoting", "none"}, {"matching", "off"}, {"jacobi_push", "0.1"}}},
     {"seed", {{"ordering", "nd"}}},
     {"refine", {{"accuracy", "0"}}},
+    {"accuracy", {{"accuracy", "1e-16"}}},
     {"level", {{"block", "2"}}},
     {"drop_norm", {{"drop_tolerance", "0.1"}, {"level", "-1"}, {"block", "8"}}},
     {"stages",
