@@ -77,15 +77,14 @@ def is_of_all(line):
 
 
 def gpu_of_all(text):
-    """Of the page that bench/sparse_gpu.py writes: a row for each matrix; of today's section where there is one."""
-    today = next((k for k, line in enumerate(text) if line.startswith("## Today, row by row")), 0)
-    start = next(k for k, line in enumerate(text) if k >= today and is_of_all(line))
+    """Of the page that bench/sparse_gpu.py writes, the first table with a row for each matrix."""
+    start = next(k for k, line in enumerate(text) if is_of_all(line))
     wanted = cells(text[start])
-    again, apply, refined = (wanted.index(name) for name in ("ratio", "apply", "refined"))
+    again, apply, refined, zero = (wanted.index(name) for name in ("ratio", "apply", "refined", "zero pivots"))
     body = [cells(line) for line in itertools.takewhile(lambda line: line.startswith("|"), text[start + 2:])]
     right = [row for row in body if number(row[again]) and not row[wanted.index("cuDSS ω")].startswith("**")]
     parts = [[row for row in right if (row[0] in sparse_gpu.STEERED) == steered] for steered in (True, False)]
-    singular = [[row for row in parts[1] if (row[-1] != "0") == zeros] for zeros in (False, True)]
+    singular = [[row for row in parts[1] if (row[zero] != "0") == zeros] for zeros in (False, True)]
     for name, some, column in [("factorize again, {} we worked on", parts[0], again), ("factorize again, {} others", parts[1], again),
                                ("– regular ones of these, {}", singular[0], again), ("– with zero pivots, {}", singular[1], again),
                                ("solve, {} others", parts[1], apply), ("solve with refinement, {} others", parts[1], refined)]:
@@ -140,6 +139,8 @@ def draw(parts):
 
 if __name__ == "__main__":
     paths = [a for a in sys.argv[1:] if a != "--check"]
+    if any(path.startswith("-") for path in paths):
+        sys.exit("beside.py [--check] [FILE.svg]")
     path = paths[0] if paths else os.path.join(RESULTS, "beside.svg")
     if "--check" not in sys.argv:
         draw(list(rows())).save(path)
