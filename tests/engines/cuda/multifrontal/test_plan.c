@@ -55,6 +55,50 @@ static int columns_of_128(const char *code) {
     return columns;
 }
 
+/* Two fronts of 357 columns, two of which are small but in the rows below: the first tile of 128
+ * fails, of the tiles of 32 in its place some are done twice, and of the columns that are left then the
+ * next tile of 128 takes all but a few. These must have its update, too. */
+static void test_more_left(void **unused) {
+    enum { LEAF = 357, ROOT = 60, N = 2 * LEAF + ROOT };
+    (void)unused;
+    setenv("METAPACK_CUDA_HOST_CODE", "90", 1);
+    small_blocks("13000");
+    support_state = 5;
+    dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+    for (int j = 0; j < N; j++)
+        for (int i = j; i < N; i++) {
+            const double x = uniform(), of_leaf = 0.1 * x + (i > j ? 0 : x > 0 ? 3 : -3);
+            const bool small_row = i % LEAF == 42 || i % LEAF == 179;
+            const bool small_column = j % LEAF == 42 || j % LEAF == 179;
+            if (i < 2 * LEAF && i / LEAF == j / LEAF)
+                dense_set(&m, i, j, of_leaf * (small_row ? 1e-5 : 1) * (small_column ? 1e-5 : 1));
+            else if (i >= 2 * LEAF)
+                dense_set(&m, i, j, j < 2 * LEAF ? 2 * x : 20 * x);
+        }
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.ordering = MPK_ORDERING_NATURAL;
+    o.scaling = o.matching = MPK_OFF;
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_solve_info told;
+    double b[N], x[N];
+    for (int k = 0; k < N; k++) b[k] = 1 + k % 7;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    assert_int_equal(mpk_solve(ctx, fac, 1, b, N, x, N, &o, &told), MPK_OK);
+    assert_true(told.unrefined <= 1e-10);
+    free(m.a);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+    unsetenv("METAPACK_CUDA_HOST_CODE");
+}
+
 /* Large fronts in tiles of 128 columns, which those of 32 take over where one fails. */
 static void test_tiles_of_128(void **unused) {
     (void)unused;
@@ -260,10 +304,10 @@ static void test_delayed_apart(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_small_blocks),
-                                       cmocka_unit_test(test_tiles_of_128),
-                                       cmocka_unit_test(test_panels), cmocka_unit_test(test_places),
-                                       cmocka_unit_test(test_delayed_apart)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_blocks), cmocka_unit_test(test_more_left),
+        cmocka_unit_test(test_tiles_of_128), cmocka_unit_test(test_panels),
+        cmocka_unit_test(test_places),       cmocka_unit_test(test_delayed_apart)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

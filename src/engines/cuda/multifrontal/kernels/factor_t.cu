@@ -166,7 +166,7 @@ static mpk_status block_128(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki
                                   l->rows_blocks * (MPKI_FRONT_ROWS / ROWS_128), 256, (size_t)rows,
                                   *t, *l));
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, finish_128_kernel, l->rows_blocks * FINISH_SHARES,
-                                  FINISH_THREADS, 0, *t, *l, l->ahead && last));
+                                  FINISH_THREADS, 0, *t, *l, last, l->ahead && last));
         if (!last)
             MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, inner_128_kernel,
                                       l->rows_blocks * INNER_HALVES_128 * INNER_PIECES_128,

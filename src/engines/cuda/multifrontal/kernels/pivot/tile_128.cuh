@@ -301,10 +301,12 @@ __device__ inline void finish_tile_128(const mpki_cuda_front &f, const panel<dou
 /** A block of FINISH_THREADS threads for each 128 rows and each share of the columns, of each
  *  front: if the tile in work stands, L = W D^-1 of the rows below it goes to the panel, and the
  *  columns before the tile follow its order. Blocks are small, so that they find a place beside
- *  those of an update. closes: the tile is the last one of its block of columns. Barriers: it meets
- *  the block. */
+ *  those of an update. last: neither a tile nor inner_128_kernel() follows in this block of columns,
+ *  so the block ends with the tile: more columns may be left than the host has counted, where tiles
+ *  of 32 in the block before were done once more. closes: the block is noted, too. Barriers: it
+ *  meets the block. */
 static __global__ void __launch_bounds__(FINISH_THREADS, 16)
-    finish_128_kernel(mpki_cuda_tree t, mpki_cuda_large large, int closes) {
+    finish_128_kernel(mpki_cuda_tree t, mpki_cuda_large large, int last, int closes) {
     after_previous();
     __shared__ int order[TILE_128];
     int part;
@@ -312,7 +314,10 @@ static __global__ void __launch_bounds__(FINISH_THREADS, 16)
     const int number = front_at(large.rows, large.count, (int)blockIdx.x / FINISH_SHARES, &part);
     mpki_cuda_front &f = large.front[number];
     const int tid = (int)threadIdx.x;
-    if (closes && part == 0 && share == 0 && tid == 0) close_block<double>(f, large.turn);
+    if (part == 0 && share == 0 && tid == 0) {
+        if (last && stands_128(f) && f.p + f.b < f.qe) f.qe = f.e = f.p + f.b;
+        if (closes) close_block<double>(f, large.turn);
+    }
     if (!stands_128(f)) return;
     const panel<double> a(f.a, f.w, f.ld);
     const int nb = f.b, p = f.p, first = p + nb, n = f.nrows;
