@@ -260,7 +260,6 @@ static mpk_status run_list(mpki_systems_job *job, mpki_many_call *call, int64_t 
 static mpk_status look_again(mpki_systems_job *job, const mpki_many_call *first, int64_t *slot,
                              int64_t *place) {
     mpk_systems *s = job->s;
-    const mpki_lanes_rules rules = mpki_systems_rules(s);
     mpki_many_call call = *first;
     bool *again = MPKI_ZNEW(s->ctx, STAGE, s->count, bool);
     mpk_status status = again ? MPK_OK : mpki_failed(s->ctx);
@@ -273,7 +272,7 @@ static mpk_status look_again(mpki_systems_job *job, const mpki_many_call *first,
     }
     if (mpk_failed(status) || call.count == 0) goto done;
     call.solve = false, call.nrhs = 0, call.b = call.x = NULL;
-    call.noise = call.rounding = rules.least;
+    call.noise = call.rounding = 0;
     status = run_list(job, &call, slot, place);
     if (!mpk_failed(status)) status = certify(job, again, 1);
     call.count = 0;

@@ -300,8 +300,7 @@ static void tell(const tally *t, const mpki_lanes_rules *rules, mpki_lane_outcom
     const vec growth = v_max(t->most, v_all(1));
     const mask sure =
         (t->least > (R)rules->noise * growth) & (t->least > (R)rules->rounding * t->stress);
-    const mask good = t->passed & (t->stress <= (R)rules->stress) &
-                      (t->least > (R)rules->least * v_max(growth, t->stress)) &
+    const mask good = t->passed & (t->stress <= (R)rules->stress) & (t->least > v_all(0)) &
                       (t->most - t->most == 0);
     for (int q = 0; q < LANES; q++) {
         lane[q].good &= good[q] != 0;

@@ -41,8 +41,7 @@ typedef struct mpki_lanes_rules {
     double stress;   /* of |L|, and of |L| |D| |L|^T, which times the unit roundoff is the error */
     double rounding; /* a pivot is more than this times the stress that there is, */
     double noise;    /* and more than this times the growth, else it may be rounding: doubtful; */
-    double least;    /* it is rounding at this times either, */
-    double small;    /* and zero at this */
+    double small;    /* it is zero at this */
 } mpki_lanes_rules;
 
 /** A pack: arrays of lanes. */
