@@ -53,6 +53,16 @@ def test_solve(dtype):
     assert np.abs(f.solve(b[:, :, 0]) - x[:, :, 0]).max() < (1e-3 if np.finfo(dtype).eps > 1e-10 else 1e-10)
 
 
+def test_told_in_a_line():
+    A, B = kkt(), kkt(20, 5)
+    values = changed(A, 3)
+    values[1] = 0
+    with pytest.warns(mp.MetapackWarning):
+        f = mp.ldl_batch(A, values)
+    assert repr(f) == "<Factors of 3 systems, order 42, float64: 2 ok, 1 singular>"
+    assert repr(mp.ldl_batch([A, B])) == "<Factors of 2 systems, order 25 to 42, float64: 2 ok>"
+
+
 def one_dense(A, data):
     return matrix(A, data).toarray().astype(complex)
 

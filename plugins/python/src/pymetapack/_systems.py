@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from typing import Any, Dict, Iterator, NoReturn, Optional, Sequence, Union
 
 import numpy as np
@@ -70,12 +71,20 @@ class _Systems:
     """What is told of each system, and the calls."""
 
     count: int
+    n: Any
+    dtype: Any
     _ctx: Context
     _systems: Any
     _progress: Optional[Progress]
     _certify: bool
     _link: Link
     _quiet = False  # a status is enough, no warnings
+
+    def __repr__(self) -> str:
+        n = np.atleast_1d(self.n)
+        order = "none" if not n.size else f"order {n.min()}" + ("" if n.min() == n.max() else f" to {n.max()}")
+        told = ", ".join(f"{k} {word}" for word, k in Counter(self.words).most_common())
+        return f"<Factors of {self.count} systems, {order}, {self.dtype}: {told or 'none'}>"
 
     def _begin(self) -> None:
         every = self.count
