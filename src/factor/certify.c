@@ -71,7 +71,7 @@ static mpk_status examine_first(mpk_context *ctx, mpk_factor *fac, mpki_solve_wo
 mpk_status mpki_certify_within(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *lent,
                                mpk_certificate *out) {
     mpk_factor *own = (mpk_factor *)(uintptr_t)fac; /* what is found is no other for who asks */
-    mpk_status status = mpki_factor_bring(ctx, fac);
+    mpk_status status = mpki_examinable(fac) ? mpki_factor_bring(ctx, fac) : MPK_OK;
     if (mpk_failed(status)) return status;
     if (!atomic_load_explicit(&own->examined, memory_order_acquire)) {
         mpki_lock_take(&own->bringing);

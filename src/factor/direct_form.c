@@ -252,8 +252,7 @@ static mpk_status core_holds(mpk_factor *fac, bool *holds) {
     *holds = known->core > 0 && zeros == known->zeros;
     if (!*holds || zeros == fac->an->n - fac->an->info.structural_rank || known->count == 0)
         return MPK_OK;
-    mpk_status status = mpki_factor_bring(fac->ctx, fac);
-    if (!mpk_failed(status)) status = mpki_kernel_again(fac, &eta);
+    mpk_status status = mpki_kernel_again(fac, &eta);
     *holds = eta <= mpki_kernel_bound(fac);
     return status;
 }

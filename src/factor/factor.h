@@ -66,6 +66,8 @@ extern const mpki_form mpki_direct_form, mpki_general_form, mpki_block_form, mpk
 typedef struct mpki_rank_memory {
     void *vector; /* count x n, of the kernel */
     int count;
+    void *sum;      /* n: of these, without its noise; NULL: not formed yet */
+    uint64_t stamp; /* of `sum`: no other one in this process has it */
     int weak;       /* pivots at the level of rounding that these made zero */
     int64_t zeros;  /* zero pivots before that; -1: nothing was in doubt yet */
     bool undecided; /* zero pivots, and no vector */

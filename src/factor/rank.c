@@ -31,6 +31,7 @@ typedef struct verdict {
     bool used;       /* the second factorization of this call */
     bool rescue;     /* solves are not accurate: it is for more than the verdict */
     bool stale;      /* matched on other values, which may be why pivots are zero */
+    bool more;       /* more zero pivots were looked for */
 } verdict;
 
 /* Pivots at the level of rounding, and none that is zero. */
@@ -189,6 +190,7 @@ static mpk_status try_bound(verdict *v, int k, double bound) {
     mpk_factor *fac = v->fac;
     double omega = INFINITY, eta = INFINITY;
     bool there = false;
+    if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return mpki_failed(fac->ctx);
     mpk_factor *other = mpki_twin(fac);
     mpk_status status = mpki_failed(fac->ctx);
     if (!mpk_failed(status)) {
@@ -219,8 +221,10 @@ static mpk_status look_for_more(verdict *v) {
     const double *bound = single ? BOUNDS_SINGLE : BOUNDS;
     const int count = single ? 1 : 2;
     mpk_status status = MPK_OK;
-    if (!v->by_default || fac->info.rank != MPK_RANK_NUMERICAL || !mpki_pivots_doubtful(fac))
+    if (v->more || !v->by_default || fac->info.rank != MPK_RANK_NUMERICAL ||
+        !mpki_pivots_doubtful(fac))
         return MPK_OK;
+    v->more = true;
     if (fac->raised != fac->known.raised) return MPK_OK; /* for want of any other numbers */
     for (int k = 0; k < count && !mpk_failed(status); k++) {
         if (fac->info.min_pivot > bound[k] || fac->raised >= bound[k]) continue; /* no change */
@@ -316,7 +320,13 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
     v->eta = e.eta;
     conclude(v);
     const bool shown = v->by_default && !far && fac->info.rank == MPK_RANK_NUMERICAL;
-    return shown && mpki_pivots_doubtful(fac) ? mpki_weak_to_zero(fac) : MPK_OK;
+    if (!shown || !mpki_pivots_doubtful(fac)) return MPK_OK;
+    if (mpki_weak_are_many(fac)) { /* then all at once, which leaves nothing to one by one */
+        const int64_t zeros = fac->info.inertia.zero;
+        status = look_for_more(v);
+        if (mpk_failed(status) || fac->info.inertia.zero > zeros) return status;
+    }
+    return mpki_weak_to_zero(fac);
 }
 
 /* Factorized with a larger bound of zero pivots, as that was better for older values. *stands: it
@@ -387,6 +397,7 @@ static mpk_status look(verdict *v) {
         mpki_kernel_forget(fac);
         status = look_at_raised(v, &done);
     }
+    if (!mpk_failed(status) && !done) status = mpki_factor_bring(fac->ctx, fac);
     if (mpk_failed(status)) return status;
     if (!done) mpki_kernel_forget(fac);
     if (fac->info.inertia.zero != known->zeros + known->weak)
@@ -429,7 +440,6 @@ mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale) {
     }
     if (mpk_failed(mpki_failed(fac->ctx))) return mpki_failed(fac->ctx);
     if (info->inertia.zero == 0 && !(weak(fac) && v.by_default)) return MPK_OK;
-    if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return mpki_failed(fac->ctx);
     fac->effort = v.asked ? INFINITY : allowed(fac, is_new);
     const mpk_status status = look(&v);
     fac->known.zeros = info->inertia.zero - fac->known.weak;

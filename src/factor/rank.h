@@ -6,6 +6,8 @@
 #include "direct_numbers.h"
 #include "refine.h"
 
+#include <math.h>
+
 /** Sets fac->info.rank and rank_bound for a factorization just made and described. Vectors that
  *  older values have shown are tried first. If the scaling is far from another one, and a trial
  *  solve is not accurate or no vector confirms the zero pivots, then A is factorized again with
@@ -41,6 +43,15 @@ typedef struct mpki_flatness {
     double eta, rough;
     int products;
 } mpki_flatness;
+
+/** Is what an engine says of a vector all that there is to say, though flatness() might take noise
+ *  away from it? */
+static inline bool mpki_near_is_all(const mpki_near_zero *near, const mpk_factor *fac,
+                                    double bound) {
+    const bool single = fac->an->scalar == MPK_S || fac->an->scalar == MPK_C;
+    const double noise = fmax(bound, 1000.0 * fac->an->n * (single ? 0x1p-24 : 0x1p-53));
+    return near->eta <= bound || near->rough > noise;
+}
 
 /** Pivots that are examined one by one. */
 enum { MPKI_WEAK_MOST = 8 };

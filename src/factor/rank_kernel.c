@@ -38,6 +38,7 @@ static mpk_status look_make(mpk_factor *fac, look *l) {
     mpk_context *ctx = fac->ctx;
     *l = (look){.fac = fac};
     l->bound = mpki_kernel_bound(fac);
+    if (mpk_failed(mpki_factor_bring(ctx, fac))) return mpki_failed(ctx);
     if (mpk_failed(mpki_solve_work_make(ctx, fac, fac->options.threads, 1, &l->work)))
         return mpki_failed(ctx);
     l->v = mpki_alloc(ctx, STAGE, fac->an->n, mpk_scalar_size(fac->an->scalar));
@@ -240,6 +241,12 @@ mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count) {
     return mpki_failed(fac->ctx);
 }
 
+bool mpki_weak_are_many(const mpk_factor *fac) {
+    mpki_weak_pivot list[MPKI_WEAK_MOST];
+    return fac->engine->direct->weak(fac->direct, mpki_pivot_noise(fac), MPKI_WEAK_MOST, list) ==
+           MPKI_WEAK_MOST;
+}
+
 /* Zero pivots, where they are few, are beside the weak ones in what is shared. Those of the kernel
  * are the weakest, as a rule: once some are not, the others are left. */
 mpk_status mpki_weak_to_zero(mpk_factor *fac) {
@@ -304,7 +311,13 @@ mpk_status mpki_kernel_of_all(mpk_factor *fac, double *eta) {
 
 /* ---- from one factorization to the next ------------------------------------------------------ */
 
+static void forget_sum(mpk_factor *fac) {
+    mpki_release(fac->ctx, fac->known.sum);
+    fac->known.sum = NULL;
+}
+
 void mpki_kernel_forget(mpk_factor *fac) {
+    forget_sum(fac);
     mpki_release(fac->ctx, fac->known.vector);
     fac->known.vector = NULL;
     fac->known.count = fac->known.weak = 0;
@@ -316,28 +329,67 @@ mpk_status mpki_kernel_remember(mpk_factor *fac, const void *v) {
     if (known->count == MPKI_WEAK_MOST) return MPK_OK;
     void *grown = mpki_resize(fac->ctx, STAGE, known->vector, (known->count + 1) * n, (size_t)size);
     if (!grown) return mpki_failed(fac->ctx);
+    forget_sum(fac);
     known->vector = grown;
     memcpy((char *)grown + known->count * n * size, v, (size_t)(n * size));
     known->count++;
     return MPK_OK;
 }
 
-/* All of them at once: a sum with coefficients that no relation between them is likely to have. */
-mpk_status mpki_kernel_again(mpk_factor *fac, double *eta) {
-    const mpki_rank_memory *known = &fac->known;
+static uint64_t next_stamp(void) {
+    static _Atomic uint64_t stamps;
+    return 1 + atomic_fetch_add(&stamps, 1);
+}
+
+/* All vectors at once: a sum with coefficients that no relation between them is likely to have. */
+static mpk_status have_sum(mpk_factor *fac) {
+    mpki_rank_memory *known = &fac->known;
+    const mpk_scalar scalar = fac->an->scalar;
+    if (known->sum) return MPK_OK;
+    known->sum = mpki_alloc(fac->ctx, STAGE, fac->an->n, mpk_scalar_size(scalar));
+    if (!known->sum) return mpki_failed(fac->ctx);
+    MPKI_DISPATCH(scalar, null_sum)(fac->an->n, known->count, known->vector, known->sum);
+    known->stamp = next_stamp();
+    return MPK_OK;
+}
+
+/* By the host, which may take noise away from the sum. */
+static mpk_status sum_here(mpk_factor *fac, double *eta) {
+    mpki_rank_memory *known = &fac->known;
+    const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(fac->an->scalar);
     look l = {.fac = fac, .bound = mpki_kernel_bound(fac)};
-    mpk_status status = mpki_product_work_make(fac->ctx, fac, &l.work);
-    *eta = INFINITY;
+    mpk_status status = mpki_factor_bring(fac->ctx, fac);
+    if (!mpk_failed(status)) status = mpki_product_work_make(fac->ctx, fac, &l.work);
     if (mpk_failed(status)) return status;
     l.v = mpki_alloc(fac->ctx, STAGE, fac->an->n, mpk_scalar_size(fac->an->scalar));
-    if (!l.v) {
-        look_free(&l);
-        return mpki_failed(fac->ctx);
+    if (l.v) {
+        memcpy(l.v, known->sum, bytes);
+        *eta = flatness(&l).eta;
+        if (*eta <= l.bound && memcmp(known->sum, l.v, bytes) != 0) {
+            memcpy(known->sum, l.v, bytes);
+            known->stamp = next_stamp();
+        }
     }
-    MPKI_DISPATCH(scalar_of(&l), null_sum)(fac->an->n, known->count, known->vector, l.v);
-    *eta = flatness(&l).eta;
     look_free(&l);
-    return MPK_OK;
+    return mpki_failed(fac->ctx);
+}
+
+/* Where an engine has the values, it says what it can of the sum without them here. */
+mpk_status mpki_kernel_again(mpk_factor *fac, double *eta) {
+    const mpki_direct_engine *engine = fac->engine->direct;
+    const double bound = mpki_kernel_bound(fac);
+    mpki_near_zero near = {INFINITY, INFINITY};
+    bool told = false;
+    mpk_status status = have_sum(fac);
+    *eta = INFINITY;
+    if (!mpk_failed(status) && engine->flatness)
+        status = engine->flatness(fac->direct, fac->known.sum, fac->known.stamp, &near, &told);
+    if (mpk_failed(status)) return status;
+    if (told && mpki_near_is_all(&near, fac, bound)) {
+        *eta = near.eta <= bound ? near.eta : INFINITY;
+        return MPK_OK;
+    }
+    return sum_here(fac, eta);
 }
 
 void mpki_weak_again(mpk_factor *fac) {

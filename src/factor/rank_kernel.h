@@ -20,6 +20,8 @@ mpk_status mpki_kernel_of_all(mpk_factor *fac, double *eta);
 /** The same, and for some of them one by one where that is more than rounding; infinite without
  *  zero pivots. */
 mpk_status mpki_kernel_of_zeros(mpk_factor *fac, double *eta);
+/** Are there as many pivots that may be rounding alone as are looked at one by one, or more? */
+bool mpki_weak_are_many(const mpk_factor *fac);
 /** Pivots that may be rounding alone: each becomes zero if a vector shows that it is. */
 mpk_status mpki_weak_to_zero(mpk_factor *fac);
 

@@ -30,7 +30,7 @@ bool mpki_large_step(double correction) {
     return correction > CORRECTION;
 }
 
-static double least_lost(mpk_scalar scalar) {
+double mpki_lost_rows(mpk_scalar scalar) {
     return single(scalar) ? LOST_SINGLE : LOST;
 }
 
@@ -81,7 +81,7 @@ static bool is_large(const mpk_factor *fac, const mpki_quality *q) {
 static bool is_lost(const mpk_factor *fac, const mpki_quality *q) {
     const mpk_factor_info *f = &fac->info;
     const bool full = fac->form->exact && f->rank == MPK_RANK_FULL && f->perturbed == 0;
-    return !full && q->unresolved > (fac->form->exact ? least_lost(fac->an->scalar) : 0);
+    return !full && q->unresolved > (fac->form->exact ? mpki_lost_rows(fac->an->scalar) : 0);
 }
 
 /* Does x solve its system, as far as its errors tell? */
@@ -99,8 +99,19 @@ static bool looks(const mpk_factor *fac, const mpki_quality *q, bool iterated) {
     return asks && (is_large(fac, q) || is_lost(fac, q)) && !(said && !solves(fac, q));
 }
 
+/* Does A take x to nothing, or not, as far as an engine has measured it? *eta [inout]: infinite as
+ * long as it does not. False: x is wanted, whose noise may be left out, or all but its large
+ * entries. */
+static bool known(const mpk_factor *fac, const mpki_quality *q, double *eta) {
+    const double bound = mpki_default_zero_tolerance(fac->an->scalar);
+    if (!q->looked || !mpki_near_is_all(&q->near, fac, bound)) return false;
+    if (q->near.eta <= bound) *eta = q->near.eta;
+    return isfinite(*eta) || !is_lost(fac, q);
+}
+
 bool mpki_judge_looks(const mpk_factor *fac, const mpki_quality *q) {
-    return looks(fac, q, false);
+    double eta = INFINITY;
+    return looks(fac, q, false) && !known(fac, q, &eta);
 }
 
 /* Is x a vector of A's kernel, or are its large entries, beside a solution of other equations? Not
@@ -116,6 +127,7 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
     mpk_status status = ask(ctx, fac, work);
     if (mpk_failed(status) || mpki_regular(fac)) return status;
     *large_x = is_large(fac, &work->last);
+    if (known(fac, &work->last, eta)) return MPK_OK;
     memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar));
     *eta = flat(fac, work, work->b);
     if (!lost || isfinite(*eta)) return MPK_OK;

@@ -22,6 +22,8 @@ typedef struct mpki_verdict {
 
 /** ||A|| ||x|| / ||b|| from which on b hardly counts beside A x. */
 double mpki_large_growth(mpk_scalar scalar);
+/** What b must have in rows that x does not resolve, beside the largest of b, for the same. */
+double mpki_lost_rows(mpk_scalar scalar);
 
 /** Is a first step of refinement (mpk_solve_info.correction) so large that the factor is in doubt? */
 bool mpki_large_step(double correction);

@@ -268,7 +268,9 @@ static mpk_status judge_there(const mpki_columns *c, helper *h, const mpki_reach
                                       .growth = q->growth,
                                       .rows = q->rows,
                                       .unresolved = q->unresolved,
-                                      .missed = q->missed};
+                                      .missed = q->missed,
+                                      .looked = true,
+                                      .near = q->near};
         const mpki_solve_work numbers = h->work;
         const bool looks = mpki_judge_looks(fac, &numbers.last), others = verdict->solved;
         const char *const x = c->x + r * c->ldx * size;
@@ -307,9 +309,9 @@ mpk_status mpki_refine_on_engine(const mpki_columns *c, mpki_found *found, int32
     const mpki_refine_wish wish = {
         .steps = c->options->refine,
         .accuracy = accuracy,
-        /* as judge.c: then the host looks, at x or at all */
         .doubt = !regular || mpki_regular(fac) ? INFINITY : mpki_large_growth(scalar),
-        .flat = INFINITY,
+        .large = mpki_large_growth(scalar),
+        .lost = mpki_lost_rows(scalar),
         .kernel = has_kernel(fac) ? &kernel : NULL,
         .each = regular ? NULL : each};
     const int32_t most = MPKI_REFINE_TOGETHER;

@@ -86,20 +86,28 @@ typedef struct mpki_kernel_source {
     double within;   /* b is in A's range where its part along v is no more than this of |v|^T w */
 } mpki_kernel_source;
 
+/** How nearly A takes a vector to zero, as mpki_flatness (factor/rank.h) says it; NAN: not known. */
+typedef struct mpki_near_zero {
+    double rough, eta;
+} mpki_near_zero;
+
 /** What is known of a solution: mpki_quality (problem/measure.h) and more. */
 typedef struct mpki_reached {
     double componentwise, normwise, relative, growth, rows, unresolved;
     bool missed;
-    double correction; /* as in mpk_solve_info */
-    bool outside;      /* a vector of the kernel is against b being in A's range */
+    double correction;   /* as in mpk_solve_info */
+    bool outside;        /* a vector of the kernel is against b being in A's range */
+    mpki_near_zero near; /* x itself */
 } mpki_reached;
 
 /** What is asked of a refinement. */
 typedef struct mpki_refine_wish {
     int32_t steps;
     double accuracy;
-    double doubt; /* ||A|| ||x|| / ||b|| from which on x is looked at: may it be in A's kernel? */
-    double flat;  /* it may where A takes it to no more than this, relatively */
+    double doubt; /* ||A|| ||x|| / ||b|| from which on the host has to do it */
+    /* that, and b in rows that x does not resolve, from which on `each` is to say how nearly A takes
+     * x to zero */
+    double large, lost;
     /* of a singular A: where steps do not reach the accuracy, others follow without the part of
      * residuals that A's range has not. NULL: no kernel is known */
     const mpki_kernel_source *kernel;
@@ -259,6 +267,14 @@ typedef struct mpki_direct_engine {
      *              numbers and values that were there are as they were
      *  Returns MPK_OK (also where they were not taken) | MPK_ERR_DEVICE */
     mpk_status (*take)(mpki_direct *f, const mpki_given_view *given, bool *taken);
+    /** How nearly A takes v to zero, with the values and the scaling that were factorized last.
+     *  NULL: the engine does not say.
+     *  v     [in]  n, in host memory
+     *  stamp [in]  of v: the same v has come, or will come again, with it; no other one has
+     *  told  [out] false: there is no memory for it, or v's numbers are near the ends of the range
+     *  Returns MPK_OK (also where it was not told) | MPK_ERR_DEVICE */
+    mpk_status (*flatness)(mpki_direct *f, const void *v, uint64_t stamp, mpki_near_zero *near,
+                           bool *told);
     /** The values that were taken last, nnz in the order of the tree's, and their scaling, n in
      *  problem order, to host memory; either may be NULL. By any thread. Returns MPK_OK |
      *  MPK_ERR_DEVICE */

@@ -7,7 +7,7 @@
 #include "engines/cuda/module/engine.h"
 #include "engines/cuda/multifrontal/state.h"
 
-#include "factor/factor.h"
+#include "factor/rank.h"
 #include "solve/plan.h"
 #include <dlfcn.h>
 #include <metapack/metapack.h>
@@ -252,6 +252,128 @@ static void test_bytes(void **unused) {
     free(m.a), free(b), free(x);
 }
 
+/* As the processor says it of v, with which A has no noise to lose. */
+static mpki_flatness flatness_here(const system_ *s, const char *v) {
+    const mpk_scalar scalar = s->an->scalar;
+    mpki_solve_work work;
+    char copy[N * 16];
+    memcpy(copy, v, N * mpk_scalar_size(scalar));
+    assert_false(mpk_failed(mpki_solve_work_make(s->ctx, s->fac, 1, 1, &work)));
+    const mpki_flatness f = MPKI_DISPATCH(scalar, flatness)(s->fac->scale, INFINITY, &work, copy);
+    mpki_solve_work_free(s->ctx, &work);
+    return f;
+}
+
+static void assert_near(const system_ *s, const mpki_near_zero *near, const char *v) {
+    const bool single = s->an->scalar == MPK_S || s->an->scalar == MPK_C;
+    const double rounding = single ? 1e-8 : 1e-17;
+    const mpki_flatness f = flatness_here(s, v);
+    assert_true(fabs(near->eta - f.eta) <= 1e-3 * f.eta + rounding);
+    assert_true(fabs(near->rough - f.rough) <= 1e-3 * f.rough + rounding);
+}
+
+/* How nearly A takes vectors to zero: of the host, for verdicts, of which a copy stays there; and
+ * solutions, in whichever columns they are. */
+static void test_flatness(void **unused) {
+    (void)unused;
+    enum { SOME = 3 };
+    char *all = calloc(LD * SIDES, 16), *x = calloc(LD * SOME, 16), v[N * 16];
+    assert_true(all && x);
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        const mpk_scalar scalar = KINDS[k].scalar;
+        const size_t size = mpk_scalar_size(scalar);
+        dense m = cycles(scalar, KINDS[k].symmetry);
+        system_ s;
+        mpki_near_zero near;
+        bool told = false;
+        open_system(&s, &m, true);
+        const char *u = s.fac->known.vector;
+        assert_true(s.fac->known.count > 0);
+        for (int noise = 0; noise < 3; noise++) { /* of the kernel, near it, anything */
+            static const double share[] = {0, 1e-4, 1};
+            for (int i = 0; i < N; i++)
+                scalar_store(scalar, v, i,
+                             scalar_load(scalar, u, i) +
+                                 share[noise] * (uniform() + uniform() * I));
+            const uint64_t stamp = UINT64_MAX - (uint64_t)noise;
+            for (int again = 0; again < 2; again++) {
+                assert_int_equal(
+                    mpki_cuda_direct.flatness(s.fac->direct, again ? NULL : v, stamp, &near, &told),
+                    MPK_OK);
+                assert_true(told);
+                assert_near(&s, &near, v);
+            }
+        }
+        memset(v, 0, sizeof v);
+        assert_int_equal(mpki_cuda_direct.flatness(s.fac->direct, v, 7, &near, &told), MPK_OK);
+        assert_false(told);
+        mpki_reached each[SOME];
+        mpki_refined done;
+        mpki_direct_solver *solver = NULL;
+        const mpki_refine_wish wish = {.steps = 2,
+                                       .accuracy = 1e-14,
+                                       .doubt = INFINITY,
+                                       .large = INFINITY,
+                                       .lost = 0,
+                                       .each = each};
+        const char *const b = all + (SIDES - SOME) * LD * size;
+        sides(&m, scalar, 0, all);
+        assert_int_equal(mpki_cuda_direct.solver_make(s.ctx, s.fac->direct, 1, SOME, &solver),
+                         MPK_OK);
+        assert_int_equal(
+            mpki_cuda_direct.refine(s.ctx, s.fac->direct, solver, &wish, SOME, b, LD, x, LD, &done),
+            MPK_OK);
+        mpki_cuda_direct.solver_free(&solver);
+        assert_int_equal(done.done, SOME);
+        int measured = 0;
+        for (int c = 0; c < SOME; c++) {
+            if (!(each[c].unresolved > 0)) continue;
+            assert_near(&s, &each[c].near, x + (size_t)c * LD * size);
+            measured++;
+        }
+        assert_true(measured > 0);
+        close_system(&s);
+        free(m.a);
+    }
+    free(all), free(x);
+}
+
+/* New values on the device, whose kernel is that of the older ones: they stay there, for the verdict
+ * needs one product, which the device forms; and where the kernel is none of theirs it says so. */
+static void test_values_stay(void **unused) {
+    (void)unused;
+    dense m = cycles(MPK_D, MPK_SYMMETRIC);
+    system_ s;
+    mpk_problem_view a;
+    mpk_factor_info info;
+    void *there = NULL;
+    open_system(&s, &m, true);
+    mpk_problem_view_get(s.problem, &a);
+    const int64_t bytes = a.nnz * (int64_t)sizeof(double);
+    double *ax = malloc((size_t)bytes);
+    assert_non_null(ax);
+    assert_int_equal(mpk_device_alloc(s.ctx, 0, bytes, &there), MPK_OK);
+    for (int turn = 0; turn < 6; turn++) {
+        const bool regular = turn == 3;
+        for (int32_t j = 0; j < a.n; j++)
+            for (int64_t k = a.ap[j]; k < a.ap[j + 1]; k++) {
+                ax[k] = ldexp(((const double *)a.ax)[k], turn);
+                if (regular && a.ai[k] == j) ax[k] *= 2;
+            }
+        assert_int_equal(mpk_device_copy(s.ctx, 0, there, bytes, ax, bytes, bytes, 1), MPK_OK);
+        assert_int_equal(mpk_refactorize(s.ctx, there, &s.o, s.fac),
+                         regular ? MPK_OK : MPK_SINGULAR);
+        mpk_factor_info_get(s.fac, &info);
+        assert_int_equal(info.inertia.zero, regular ? 0 : CYCLES);
+        assert_int_equal(info.rank, regular ? MPK_RANK_FULL : MPK_RANK_NUMERICAL);
+        if (!regular) assert_true(info.rank_bound <= 1e-14);
+        if (turn == 1 || turn == 2 || turn == 5) assert_true(s.fac->away);
+    }
+    assert_int_equal(mpk_device_free(s.ctx, 0, &there), MPK_OK);
+    free(ax), free(m.a);
+    close_system(&s);
+}
+
 /* A device that fails at any of a singular solve's calls, or has no memory for any of its
  * allocations: that is said, or the host has done it; and the next solve is as if nothing had been. */
 static void test_failures(void **unused) {
@@ -341,7 +463,10 @@ static void test_stokes(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_the_processor),
-                                       cmocka_unit_test(test_vectors), cmocka_unit_test(test_bytes),
+                                       cmocka_unit_test(test_vectors),
+                                       cmocka_unit_test(test_bytes),
+                                       cmocka_unit_test(test_flatness),
+                                       cmocka_unit_test(test_values_stay),
                                        cmocka_unit_test(test_failures),
                                        cmocka_unit_test(test_stokes)};
     return device_has(DEVICE_DIRECT) ? cmocka_run_group_tests(tests, NULL, NULL) : 0;

@@ -583,5 +583,6 @@ const mpki_direct_engine mpki_cuda_direct = {
     .refine = mpki_cuda_direct_refine,
     .take = mpki_cuda_direct_take,
     .give = mpki_cuda_direct_give,
+    .flatness = mpki_cuda_direct_flatness,
     .estimate = estimate,
 };

@@ -70,6 +70,14 @@ typedef struct mpki_cuda_columns {
     int64_t before_step, x_step, b_step, r_step; /**< entries from one to the next */
 } mpki_cuda_columns;
 
+/** Vectors that go elsewhere: the one in place source[k] of `from` to place target[k] of `to`. Both
+ *  may be one array if the places increase with k and no target lies behind its source. */
+typedef struct mpki_cuda_moves {
+    int32_t count;
+    int8_t source[MPKI_CUDA_REFINE_COLUMNS], target[MPKI_CUDA_REFINE_COLUMNS];
+    int64_t from_step, to_step; /**< entries from one place to the next */
+} mpki_cuda_moves;
+
 /** For one kind of entries; all vectors n long, in device memory. */
 typedef struct mpki_cuda_refine_kind {
     /** Queues r := b - A x with sums in twice the precision of double, deep: four times, and the
@@ -82,9 +90,11 @@ typedef struct mpki_cuda_refine_kind {
                    double tiny, int step, int deep, void *before, void *x, const void *b, void *r);
     /** `count` of a->errors := 0. Queued. */
     int (*clear)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count);
-    /** How nearly A takes v to zero, in the scaling (factor/rank.h): out->omega1, and out->x_norm,
-     *  the largest entry of v in it. Queued. */
-    int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v);
+    /** How nearly A takes vectors x to zero (factor/rank.h), to a->errors, which clear() has set to
+     *  0: omega1 roughly, in the scaling; omega2 in each row by itself; x_norm the largest entry in
+     *  the scaling; odd not 0 where a row's products may have underflowed. Queued. */
+    int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *columns,
+                    double tiny, const void *x);
     /** `count` of a->errors to host memory, when what was queued is done; those of a->report, where
      *  there are any. */
     int (*report_to_host)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count,
@@ -96,8 +106,9 @@ typedef struct mpki_cuda_refine_kind {
      *  for the numbers of `columns`; w as mpki_cuda_refine has it. Queued. */
     int (*in_range)(mpki_cuda *cuda, const mpki_cuda_null *z, const mpki_cuda_columns *columns,
                     double within, const void *b, const double *w);
-    /** to := from */
-    int (*move)(mpki_cuda *cuda, int32_t n, const void *from, void *to);
+    /** Vectors go elsewhere. Queued. */
+    int (*move)(mpki_cuda *cuda, int32_t n, const mpki_cuda_moves *moves, const void *from,
+                void *to);
     /** Page-locked memory for `count` errors; *report NULL: release it. */
     int (*hold)(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **report);
 } mpki_cuda_refine_kind;

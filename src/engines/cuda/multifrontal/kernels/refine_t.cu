@@ -180,15 +180,17 @@ template <int WORDS> __device__ inline double value_of(const double (&s)[WORDS])
     return x;
 }
 
-/** Sums over a row, or a piece of one: minus A x in WORDS words, |A| |x|, |A|. */
+/** Sums over a row, or a piece of one: minus A x in WORDS words, |A| |x|, |A|, of which all or what
+ *  meets an x that is not 0. */
 template <class E, int WORDS> struct sums_of {
     double re[WORDS], im[WORDS], w, norm;
     __device__ sums_of() : w(0), norm(0) {
 #pragma unroll
         for (int k = 0; k < WORDS; ++k) re[k] = im[k] = 0;
     }
-    /** A thread: the entry a of the row, with the x that it meets. Barriers: none. */
-    __device__ void subtract(E a, E x) {
+    /** A thread: the entry a of the row, with the x that it meets. met: it is part of |A| only if
+     *  that is not 0. Barriers: none. */
+    __device__ void subtract(E a, E x, bool met) {
         const number p = to_number(a), q = to_number(x);
         const double size = length(a);
         add_product(re, -p.x, q.x);
@@ -197,17 +199,20 @@ template <class E, int WORDS> struct sums_of {
             add_product(im, -p.x, q.y);
             add_product(im, -p.y, q.x);
         }
-        norm += size;
+        if (!met || length(x) > 0) norm += size;
         w += size * length(x);
     }
     /** A thread: subtract() of entries begin, begin + step, ... before `end`. Barriers: none. */
     __device__ void add_entries(const mpki_cuda_refine &a, int64_t begin, int64_t end, int step,
-                                const E *x) {
+                                const E *x, bool met) {
         const E *ax = (const E *)a.ax;
 #pragma unroll 2
         for (int64_t e = begin; e < end; e += step) {
             const int32_t at = a.a.src[e];
-            subtract(at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at], x[a.a.col[e]]);
+            subtract(at >= 0         ? ax[at]
+                     : a.a.hermitian ? conj(ax[~at])
+                                     : ax[~at],
+                     x[a.a.col[e]], met);
         }
     }
     /** A thread: *this += z. Barriers: none. */
@@ -244,25 +249,31 @@ template <class E, int WORDS> struct sums_of {
  *  warp. */
 template <int WORDS, class E>
 __device__ sums_of<E, WORDS> add_up(const mpki_cuda_refine &a, int64_t begin, int64_t end,
-                                    const E *x) {
+                                    const E *x, bool met) {
     sums_of<E, WORDS> z;
-    z.add_entries(a, begin + ((int)threadIdx.x & 31), end, 32, x);
+    z.add_entries(a, begin + ((int)threadIdx.x & 31), end, 32, x, met);
     __syncwarp();
     z.join_lanes();
     return z;
 }
 
 /** A thread: r_i := b_i - (A x)_i from the sums z of row i, and its errors go to *mine; b NULL: how
- *  small |A x|_i is beside |A| |x|. Barriers: none. */
+ *  small |A x|_i is beside |A| |x|, roughly and in this row alone. Barriers: none. */
 template <int WORDS, class E>
 __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WORDS> &z, int i,
                            const E *b, E *r, row_errors *mine) {
     const double most = number_of(a.errors->x_norm);
     if (!b) {
+        const double least = 1e-280; /* below it products may have underflowed */
         const double scale = a.scale[i], w = z.w * scale;
         const double size = length(z.value());
         const double q = size * scale / (w > tiny * most ? w : w + most);
         if (size > 0 || size != size) mine->raise(OMEGA1, q);
+        if (!(z.w > least && z.w < (double)INFINITY)) {
+            if (z.norm > 0 || size != size) mine->raise(ODD, 1); /* a product is not 0 */
+        } else {
+            mine->raise(OMEGA2, size / z.w);
+        }
         return;
     }
     const double unit = 1 / number_of(a.errors->b_norm);
@@ -394,7 +405,7 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t begin = a.a.ptr[i] + (int64_t)(p - a.a.first[k]) * MPKI_CUDA_ROW_LONG;
         const int64_t end = begin + MPKI_CUDA_ROW_LONG;
         const sums_of<E, WORDS> z =
-            add_up<WORDS>(a, begin, end < a.a.ptr[i + 1] ? end : a.a.ptr[i + 1], x);
+            add_up<WORDS>(a, begin, end < a.a.ptr[i + 1] ? end : a.a.ptr[i + 1], x, !b);
         double *to = a.piece + (int64_t)p * MPKI_CUDA_REFINE_SUMS;
         if (lane > 0) return;
         for (int w = 0; w < WORDS; ++w) to[w] = z.re[w], to[WORDS + w] = z.im[w];
@@ -408,13 +419,13 @@ __global__ void __launch_bounds__(THREADS)
     row_errors mine;
     mine.clear();
     sums_of<E, WORDS> z;
-    if (here && !many) z.add_entries(a, begin + lane % LANES, end, LANES, x);
+    if (here && !many) z.add_entries(a, begin + lane % LANES, end, LANES, x, !b);
     __syncwarp();
     z.template join_lanes<LANES>();
     if (here && !many && first) finish_row(a, tiny, z, i, b, r, &mine);
     for (unsigned rest = __ballot_sync(0xffffffffu, many && first); rest; rest &= rest - 1) {
         const int from = __ffs((int)rest) - 1, row = __shfl_sync(0xffffffffu, i, from);
-        sums_of<E, WORDS> all = add_up<WORDS>(a, a.a.ptr[row], a.a.ptr[row + 1], x);
+        sums_of<E, WORDS> all = add_up<WORDS>(a, a.a.ptr[row], a.a.ptr[row + 1], x, !b);
         if (lane == from) finish_row(a, tiny, all, row, b, r, &mine);
     }
     if (first) errors[threadIdx.x / LANES] = mine;
@@ -454,6 +465,27 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (lane == 0) errors[warp] = mine;
     add_rows(errors, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)block, a.errors);
+}
+
+enum { MOVE_THREADS = 128, MOVED_AT_ONCE = 8 };
+
+/** A thread for an entry of all vectors: reads several before it writes any, which no target that
+ *  is another one's source minds, for that one was read before. Barriers: none. */
+template <class E>
+__global__ void __launch_bounds__(MOVE_THREADS)
+    move_kernel(int n, const mpki_cuda_moves m, const E *from, E *to) {
+    const int i = (int)(blockIdx.x * MOVE_THREADS + threadIdx.x);
+    after_previous();
+    if (i >= n) return;
+    for (int first = 0; first < m.count; first += MOVED_AT_ONCE) {
+        E v[MOVED_AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < MOVED_AT_ONCE; ++k)
+            if (first + k < m.count) v[k] = from[m.source[first + k] * m.from_step + i];
+#pragma unroll
+        for (int k = 0; k < MOVED_AT_ONCE; ++k)
+            if (first + k < m.count) to[m.target[first + k] * m.to_step + i] = v[k];
+    }
 }
 
 static int blocks_of(int count) {
@@ -518,9 +550,9 @@ static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_c
                 : queue<2>(cuda, a, columns, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r);
 }
 
-static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, double tiny, const void *v) {
-    const mpki_cuda_columns one = {1, {0}, {0}, 0, 0, 0, 0};
-    return queue<2>(cuda, a, &one, tiny, 0, NULL, (T *)(uintptr_t)v, NULL, NULL);
+static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *columns,
+                    double tiny, const void *x) {
+    return queue<2>(cuda, a, columns, tiny, 0, NULL, (T *)(uintptr_t)x, NULL, NULL);
 }
 
 /* Sums along the vectors of y, by place, or where w is there by number. */
@@ -553,10 +585,14 @@ static int in_range(mpki_cuda *cuda, const mpki_cuda_null *z, const mpki_cuda_co
     return MPK_OK;
 }
 
-static int move(mpki_cuda *cuda, int32_t n, const void *from, void *to) {
+static int move(mpki_cuda *cuda, int32_t n, const mpki_cuda_moves *moves, const void *from,
+                void *to) {
+    auto kernel = move_kernel<T>;
+    const int blocks = (n + MOVE_THREADS - 1) / MOVE_THREADS;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_TRY(
-        cudaMemcpyAsync(to, from, (size_t)n * sizeof(T), cudaMemcpyDeviceToDevice, cuda->sparse));
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, blocks, MOVE_THREADS, 0, n, *moves, (const T *)from,
+                              (T *)to));
+    MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 

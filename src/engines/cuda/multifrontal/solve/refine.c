@@ -17,12 +17,6 @@ static bool did(mpk_context *ctx, const mpki_direct *f, int status) {
     return !mpk_failed(status);
 }
 
-static double number(unsigned long long bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 static bool is_single(const mpki_direct *f) {
     return f->tree.scalar == MPK_S || f->tree.scalar == MPK_C;
 }
@@ -32,9 +26,10 @@ static bool is_single(const mpki_direct *f) {
 static bool quality(const mpki_direct *f, const mpki_cuda_errors *e, mpki_reached *q) {
     const bool single = is_single(f);
     const double small = single ? 1e-30 : 1e-270, large = single ? 1e37 : 1e300;
-    const double x = number(e->x_norm), b = number(e->b_norm), r = number(e->r_norm);
-    const double a = number(e->norm_inf);
-    q->componentwise = number(e->omega1) + number(e->omega2);
+    const double x = mpki_cuda_number(e->x_norm), b = mpki_cuda_number(e->b_norm),
+                 r = mpki_cuda_number(e->r_norm);
+    const double a = mpki_cuda_number(e->norm_inf);
+    q->componentwise = mpki_cuda_number(e->omega1) + mpki_cuda_number(e->omega2);
     if (!e->odd && x == 0 && b == 0 && r == 0) { /* b = 0: x is no other */
         q->normwise = q->relative = q->growth = q->rows = q->unresolved = 0, q->missed = false;
         return q->componentwise == 0;
@@ -45,9 +40,9 @@ static bool quality(const mpki_direct *f, const mpki_cuda_errors *e, mpki_reache
     q->normwise = r > 0 ? r / (a * x + b) : 0;
     q->relative = r > 0 ? sqrt(e->r2 / e->b2) : 0;
     q->growth = a * (x / b);
-    const double rows_r = number(e->rows_r), rows_b = number(e->rows_b);
+    const double rows_r = mpki_cuda_number(e->rows_r), rows_b = mpki_cuda_number(e->rows_b);
     q->rows = rows_r > 0 ? rows_b > 0 ? rows_r / rows_b : INFINITY : 0;
-    q->unresolved = rows_b > 0 ? number(e->unresolved) / rows_b : 0;
+    q->unresolved = rows_b > 0 ? mpki_cuda_number(e->unresolved) / rows_b : 0;
     q->missed = e->missed;
     return isfinite(q->growth);
 }
@@ -88,6 +83,28 @@ typedef struct loop {
 
 static char *x_of(const loop *l, int32_t c) {
     return l->x + c * l->x_step;
+}
+
+/* The vectors of these moves, so many bytes from one to the next. */
+static bool move(const loop *l, mpki_cuda_moves *m, const char *from, int64_t from_step, char *to,
+                 int64_t to_step) {
+    const int64_t size = l->vector / l->f->tree.n;
+    m->from_step = from_step / size, m->to_step = to_step / size;
+    return m->count == 0 ||
+           did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, m, from, to));
+}
+
+/* The first `count` vectors. */
+static bool move_all(const loop *l, int32_t count, const char *from, int64_t from_step, char *to,
+                     int64_t to_step) {
+    mpki_cuda_moves m = {.count = count};
+    for (int32_t k = 0; k < count; k++) m.source[k] = m.target[k] = (int8_t)k;
+    return move(l, &m, from, from_step, to, to_step);
+}
+
+/* x := what it was before the last step, of these numbers. */
+static bool put_back_steps(const loop *l, mpki_cuda_moves *m) {
+    return move(l, m, l->best, l->vector, l->x, l->x_step);
 }
 
 /* The residuals in so many places, of those at work, and their errors, which are 0, as `a` has
@@ -146,8 +163,8 @@ typedef enum measured {
 /* Errors of place k. */
 static measured judge(loop *l, int32_t k, mpki_cuda_errors e) {
     column *c = &l->column[l->number[k]];
-    if (c->iterations == 1 && number(e.step) > 0)
-        c->reached.correction = number(e.step) / number(e.stepped);
+    if (c->iterations == 1 && mpki_cuda_number(e.step) > 0)
+        c->reached.correction = mpki_cuda_number(e.step) / mpki_cuda_number(e.stepped);
     for (;;) {
         if (!quality(l->f, &e, &c->reached)) return UNUSUAL;
         if (c->reached.growth <= lost(l->f, c->deep)) return MEASURED;
@@ -187,9 +204,9 @@ static measured after_half_copies(loop *l, const column *before) {
     const double omega = before->reached.componentwise;
     const column tried = l->column[0];
     if (tried.reached.componentwise < omega) return MEASURED;
+    mpki_cuda_moves one = {.count = 1};
     l->column[0] = *before;
-    if (!did(l->ctx, l->f, l->kernels->move(l->f->device->cuda, l->f->tree.n, l->best, x_of(l, 0))))
-        return DEVICE_FAILED;
+    if (!put_back_steps(l, &one)) return DEVICE_FAILED;
     const measured good = measure(l, 0);
     l->column[0].iterations = tried.iterations;
     l->column[0].reached.correction = tried.reached.correction;
@@ -226,30 +243,36 @@ static measured measure_ahead(loop *l, const mpki_refine_wish *wish, column *bef
     return after_half_copies(l, before);
 }
 
-/* May x be a vector that A takes to nothing (solve/solve.c)? Then the host looks at it in all
- * scalings. Returns as judge(). */
-static measured kernel_vector(const loop *l, const mpki_refine_wish *wish, int32_t c) {
-    mpki_cuda_errors e;
-    mpki_cuda *cuda = l->f->device->cuda;
-    if (!(l->column[c].reached.growth >= wish->doubt)) return MEASURED;
-    if (isinf(wish->flat)) return UNUSUAL; /* whatever A makes of it */
+/* How nearly A takes each x to nothing, of those that the verdict may turn on. Returns as
+ * judge(). */
+static measured look_at_flatness(loop *l, const mpki_refine_wish *wish, int32_t nrhs) {
+    mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
+    mpki_cuda_columns c = {.x_step = l->x_step * l->f->tree.n / l->vector};
     mpki_cuda_refine a;
-    if (!clear(l, &a, 0, 1)) return DEVICE_FAILED;
-    a.report = NULL; /* it forms no verdict */
-    if (!did(l->ctx, l->f, l->kernels->flatness(cuda, &a, l->tiny, x_of(l, c))) ||
-        !did(l->ctx, l->f, l->kernels->report_to_host(cuda, &a, 1, &e)))
+    for (int32_t k = 0; k < nrhs; k++) {
+        mpki_reached *q = &l->column[k].reached;
+        q->near = (mpki_near_zero){NAN, NAN};
+        if (!(q->growth >= wish->large) && !(q->unresolved > wish->lost)) continue;
+        c.place[c.count] = (int8_t)c.count;
+        c.number[c.count++] = (int8_t)k;
+    }
+    if (c.count == 0) return MEASURED;
+    if (!clear(l, &a, 0, c.count)) return DEVICE_FAILED;
+    a.report = NULL; /* no kernel concludes */
+    if (!did(l->ctx, l->f, l->kernels->flatness(l->f->device->cuda, &a, &c, l->tiny, l->x)) ||
+        !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &a, c.count, e)))
         return DEVICE_FAILED;
-    const double most = number(e.x_norm), flat = number(e.omega1);
-    return most > 0 && isfinite(most) && isfinite(flat) && flat <= wish->flat ? UNUSUAL : MEASURED;
+    for (int32_t k = 0; k < c.count; k++)
+        l->column[c.number[k]].reached.near = mpki_cuda_near(&e[k]);
+    return MEASURED;
 }
 
 /* Those that need another step stay at work. before: their errors before the last one, by number;
  * NULL: there was none.
  * Returns false: the device failed. */
 static bool sift(loop *l, double accuracy, const column *before) {
-    const refining *z = l->z;
-    mpki_cuda *cuda = l->f->device->cuda;
-    const int32_t n = l->f->tree.n, all = l->active;
+    const int32_t all = l->active;
+    mpki_cuda_moves back = {0}, closer = {0}; /* of x, and of residuals to fewer places */
     l->active = 0;
     for (int32_t k = 0; k < all; k++) {
         const int32_t c = l->number[k];
@@ -260,21 +283,20 @@ static bool sift(loop *l, double accuracy, const column *before) {
                 const column tried = *q;
                 *q = before[c], q->iterations = tried.iterations;
                 q->reached.correction = tried.reached.correction;
-                if (!did(l->ctx, l->f,
-                         l->kernels->move(cuda, n, l->best + c * l->vector, x_of(l, c))))
-                    return false;
+                back.source[back.count] = back.target[back.count] = (int8_t)c;
+                back.count++;
                 continue;
             }
             if (!(q->reached.componentwise <= 0.5 * omega)) continue; /* stagnation */
         }
         if (q->reached.componentwise <= accuracy || q->iterations >= q->most) continue;
-        if (k != l->active &&
-            !did(l->ctx, l->f,
-                 l->kernels->move(cuda, n, z->r + k * l->vector, z->r + l->active * l->vector)))
-            return false;
+        if (k != l->active) {
+            closer.source[closer.count] = (int8_t)k;
+            closer.target[closer.count++] = (int8_t)l->active;
+        }
         l->number[l->active++] = c;
     }
-    return true;
+    return put_back_steps(l, &back) && move(l, &closer, l->z->r, l->vector, l->z->r, l->vector);
 }
 
 static bool goes_ahead(int32_t nrhs, const mpki_refine_wish *wish) {
@@ -368,8 +390,9 @@ static measured refine(loop *l, const mpki_refine_wish *wish) {
     if (good == MEASURED) good = take_steps(l, wish->accuracy, NULL);
     if (good == MEASURED && wish->kernel) good = refine_deflated(l, wish, nrhs);
     if (good == MEASURED && wish->kernel) good = look_at_range(l, wish->kernel, nrhs);
-    for (int32_t c = 0; c < nrhs && good == MEASURED; c++) good = kernel_vector(l, wish, c);
-    return good;
+    for (int32_t c = 0; c < nrhs && good == MEASURED; c++)
+        if (l->column[c].reached.growth >= wish->doubt) good = UNUSUAL;
+    return good == MEASURED && wish->each ? look_at_flatness(l, wish, nrhs) : good;
 }
 
 /* Do columns of b, and of x, so many bytes each, lie in different places? */
@@ -406,14 +429,13 @@ static bool find_places(loop *l, int32_t nrhs, const char *b, int64_t b_step, ch
  * failed. */
 static bool bring_b(loop *l, int32_t nrhs, const char *b, int64_t step) {
     const mpki_device *d = l->f->device;
-    const bool away = d->table->is_device(d->cuda, b);
-    for (int32_t c = 0; l->kept_b && c < nrhs; c++) {
-        char *to = l->kept_b + c * l->vector;
+    if (!l->kept_b) return true;
+    if (d->table->is_device(d->cuda, b)) return move_all(l, nrhs, b, step, l->kept_b, l->vector);
+    for (int32_t c = 0; c < nrhs; c++)
         if (!did(l->ctx, l->f,
-                 away ? l->kernels->move(d->cuda, l->f->tree.n, b + c * step, to)
-                      : d->table->direct->copy(d->cuda, to, b + c * step, l->vector, 1)))
+                 d->table->direct->copy(d->cuda, l->kept_b + c * l->vector, b + c * step, l->vector,
+                                        1)))
             return false;
-    }
     return true;
 }
 static bool take_x(const loop *l, int32_t nrhs, char *x, int64_t step) {
@@ -426,12 +448,7 @@ static bool take_x(const loop *l, int32_t nrhs, char *x, int64_t step) {
 }
 /* b where it was: x lies in its place. */
 static bool put_back(const loop *l, int32_t nrhs) {
-    for (int32_t c = 0; c < nrhs; c++)
-        if (!did(l->ctx, l->f,
-                 l->kernels->move(l->f->device->cuda, l->f->tree.n, l->kept_b + c * l->vector,
-                                  x_of(l, c))))
-            return false;
-    return true;
+    return move_all(l, nrhs, l->kept_b, l->vector, l->x, l->x_step);
 }
 
 static void report(const loop *l, int32_t nrhs, mpki_refined *told, mpki_reached *each) {

@@ -13,6 +13,8 @@ static void leave(const mpki_direct *f, mpki_cuda_refining *z) {
     mpki_cuda_vector_room_leave(f, &z->sums);
     z->columns = 0;
     for (int k = 0; k < MPKI_CUDA_EXTRAS; k++) mpki_cuda_vector_room_leave(f, &z->extra[k]);
+    mpki_cuda_vector_room_leave(f, &z->asked);
+    z->stamp = 0;
     mpki_cuda_nulls_free(f, &z->nulls);
 }
 
@@ -111,7 +113,7 @@ char *mpki_cuda_refining_extra(const mpki_direct *f, mpki_direct_solver *s, mpki
 }
 
 int64_t mpki_cuda_refining_bytes(const mpki_direct *f, const mpki_cuda_refining *z) {
-    int64_t bytes = z->sums.bytes + mpki_cuda_nulls_bytes(f, &z->nulls);
+    int64_t bytes = z->sums.bytes + z->asked.bytes + mpki_cuda_nulls_bytes(f, &z->nulls);
     for (int k = 0; k < MPKI_CUDA_EXTRAS; k++) bytes += z->extra[k].bytes;
     return bytes;
 }

@@ -5,6 +5,9 @@
 #include "null_vectors.h"
 #include "solver.h"
 
+#include <math.h>
+#include <string.h>
+
 /** Vectors of a solve: residuals; right-hand sides where the caller's cannot stay where they are; the
  *  best x so far; x where the caller's is on the host. */
 enum {
@@ -25,7 +28,23 @@ typedef struct mpki_cuda_refining {
     mpki_cuda_room extra[MPKI_CUDA_EXTRAS];
     int few;               /* solves in a row that have asked for far fewer columns */
     mpki_cuda_nulls nulls; /* of a singular A */
+    mpki_cuda_room asked;  /* n: the vector that verdicts ask for (flatness.c), */
+    uint64_t stamp;        /* and which it is; 0: none */
 } mpki_cuda_refining;
+
+/** A number that kernels have left as its bits. */
+static inline double mpki_cuda_number(unsigned long long bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+/** What the kernels for flatness have left. */
+static inline mpki_near_zero mpki_cuda_near(const mpki_cuda_errors *e) {
+    const double most = mpki_cuda_number(e->x_norm);
+    if (!(most > 0) || !isfinite(most)) return (mpki_near_zero){NAN, NAN};
+    return (mpki_near_zero){mpki_cuda_number(e->omega1),
+                            e->odd ? NAN : mpki_cuda_number(e->omega2)};
+}
 
 /** Those of an earlier solve, or new ones, for so many right-hand sides. NULL: there is no memory
  *  for them or for the rows, here or there, which is no error. */
