@@ -124,6 +124,9 @@ enum {
     /** right-hand sides of all sheets that a sweep takes side by side, at most |
      *  bench/results/sparse-gpu.md */
     MPKI_CUDA_SHEETS_RHS = 64,
+    /** sheets that a block takes together in a chain, in real doubles | no table: their sums are in
+     *  registers, of which two blocks share a multiprocessor's */
+    MPKI_CUDA_SHEETS_TOGETHER = 4,
     /** sheets may take this part of a factor's memory | no table */
     MPKI_CUDA_SHEETS_SHARE = 4,
     /** room for many right-hand sides that is kept is given back after so many solves in a row that asked for
