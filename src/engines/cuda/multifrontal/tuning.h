@@ -23,6 +23,9 @@ enum {
     MPKI_PART_CHILD_NS = 700,
     /** children that a front adds up without helpers | no table */
     MPKI_CHILDREN_GROUP = 64,
+    /** a child with at least this part of a front's rows has no helper | no table: control-distributed 50
+     *  has 5500 rows in fronts of some 70 children, two of which are large */
+    MPKI_HELPED_ROWS = 8,
     /** columns that one block eliminates together, at most: a tile's; and at least, but for the
      *  last ones of a front | no table */
     MPKI_CUDA_PANEL_MOST = 32,
