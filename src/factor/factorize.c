@@ -19,13 +19,13 @@ typedef mpk_status take_fn(mpk_context *ctx, const char *stage, const mpki_layou
                            mpk_scalar scalar, mpk_symmetry symmetry, const void *values, void *ax,
                            mpki_skew **skew);
 
-/* Values in the memory of the factor's device: may they stay there? */
+/* May these values be in the memory of the factor's device alone? Where they come from the host, it
+ * copies them there. */
 static mpk_status leave_values(mpk_factor *fac, const mpk_options *options, const void *ax,
                                take_fn *take, bool *left) {
     mpk_status status = MPK_OK;
     *left = false;
-    if (!fac->form->take || !fac->direct || !mpki_is_there(fac->ctx, fac->engine, ax))
-        return MPK_OK;
+    if (!ax || !fac->form->take || !fac->direct) return MPK_OK;
     status = fac->form->take(fac, options, ax, take == mpki_given_copy, left);
     if (!mpk_failed(status) && !*left) mpki_clear_error(fac->ctx); /* no memory for it */
     if (*left) {

@@ -114,8 +114,8 @@ typedef struct mpki_refine_wish {
     mpki_reached *each; /* [out] of each right-hand side that is done; NULL: not wanted */
 } mpki_refine_wish;
 
-/** Values as a caller has them, in the memory of an engine's device; the lists are in host
- *  memory. */
+/** Values as a caller has them, in the memory of an engine's device or of the host; the lists are in
+ *  host memory. */
 typedef struct mpki_given_view {
     const void *values;
     int64_t count;
@@ -260,8 +260,8 @@ typedef struct mpki_direct_engine {
     mpk_status (*refine)(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,
                          const mpki_refine_wish *wish, int32_t nrhs, const void *b, int64_t ldb,
                          void *x, int64_t ldx, mpki_refined *reached);
-    /** Take values that lie in the device's memory for the next factorization, and scale them.
-     *  NULL: the engine has none.
+    /** Take values that lie in the device's memory, or are copied there, for the next factorization,
+     *  and scale them. NULL: the engine has none.
      *  taken [out] false: it has to be done on the host (there are no numbers yet, several values
      *              for an entry, some that are not finite, triangles that differ, no memory); the
      *              numbers and values that were there are as they were

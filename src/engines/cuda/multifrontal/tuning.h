@@ -23,6 +23,9 @@ enum {
     MPKI_PART_CHILD_NS = 700,
     /** children that a front adds up without helpers | no table */
     MPKI_CHILDREN_GROUP = 64,
+    /** a child with at least this part of a front's rows has no helper | no table: control-distributed 50
+     *  has 5500 rows in fronts of some 70 children, two of which are large */
+    MPKI_HELPED_ROWS = 8,
     /** columns that one block eliminates together, at most: a tile's; and at least, but for the
      *  last ones of a front | no table */
     MPKI_CUDA_PANEL_MOST = 32,
@@ -124,6 +127,9 @@ enum {
     /** right-hand sides of all sheets that a sweep takes side by side, at most |
      *  bench/results/sparse-gpu.md */
     MPKI_CUDA_SHEETS_RHS = 64,
+    /** sheets that a block takes together in a chain, in real doubles | no table: their sums are in
+     *  registers, of which two blocks share a multiprocessor's */
+    MPKI_CUDA_SHEETS_TOGETHER = 4,
     /** sheets may take this part of a factor's memory | no table */
     MPKI_CUDA_SHEETS_SHARE = 4,
     /** room for many right-hand sides that is kept is given back after so many solves in a row that asked for

@@ -115,11 +115,13 @@ static void test_pieces(void **unused) {
         mpk_symmetry symmetry;
         int32_t nrhs;
         double bound;
-    } kind[] = {/* columns of a sheet that are nobody's; several sheets; more than go at once */
-                {MPK_D, MPK_SYMMETRIC, 7, 1e-11},
-                {MPK_D, MPK_SYMMETRIC, 21, 1e-11},
-                {MPK_C, MPK_HERMITIAN, 3, 2e-2},
-                {MPK_Z, MPK_SYMMETRIC, 67, 1e-11}};
+    } kind[] = {
+        /* columns of a sheet that are nobody's; several sheets; more than go at once */
+        {MPK_D, MPK_SYMMETRIC, 7, 1e-11},
+        {MPK_D, MPK_SYMMETRIC, 21, 1e-11},
+        {MPK_D, MPK_SYMMETRIC, 45, 1e-11}, /* sheets that blocks take together, and more of them */
+        {MPK_C, MPK_HERMITIAN, 3, 2e-2},
+        {MPK_Z, MPK_SYMMETRIC, 67, 1e-11}};
     for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
         mpk_context *ctx = NULL;
         mpk_options o;
@@ -144,7 +146,8 @@ static void test_pieces(void **unused) {
 /* Of a block with little shared memory, whose fronts are large ones. */
 static void test_small_blocks(void **unused) {
     (void)unused;
-    for (int32_t nrhs = 1; nrhs <= 2; nrhs++) {
+    static const int32_t sides[] = {1, 2, 45};
+    for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
         mpk_context *ctx = NULL;
         mpk_problem *problem = NULL;
         mpk_options o;
@@ -154,7 +157,7 @@ static void test_small_blocks(void **unused) {
         setenv("METAPACK_CUDA_HOST_SHARED", "13000", 1);
         assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
         assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 6", 1, &problem), MPK_OK);
-        check(ctx, problem, &o, nrhs, 1e-8, kinds);
+        check(ctx, problem, &o, sides[k], 1e-8, kinds);
         unsetenv("METAPACK_CUDA_HOST_SHARED");
         assert_true(kinds[MPKI_CUDA_STRIP]);
         mpk_context_destroy(&ctx);

@@ -303,11 +303,60 @@ static void test_delayed_apart(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* A front of 300 columns with 80 children of a few rows, and two that have nearly all of its rows: the helpers
+ * add up the small ones alone, so that none of them is as large as the front. */
+static void test_large_children(void **unused) {
+    enum { LEAVES = 80, GROUP = 70, ROOT = 300, REST = LEAVES + 2 * GROUP, N = REST + ROOT };
+    (void)unused;
+    support_state = 7;
+    dense m = dense_new(N, MPK_D, MPK_SYMMETRIC);
+    for (int j = 0; j < N; j++)
+        for (int i = j; i < N; i++) {
+            const bool leaf = j < LEAVES, group = !leaf && j < REST;
+            const bool there = leaf
+                                   ? i == REST + j % 10 || i == REST + 10 + j / 10
+                                   : !group || i >= REST ||
+                                         (i < REST && (i - LEAVES) / GROUP == (j - LEAVES) / GROUP);
+            if (i == j || there) dense_set(&m, i, j, uniform() + (i == j ? (j % 3 ? 9 : -9) : 0));
+        }
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.ordering = MPK_ORDERING_NATURAL;
+    o.scaling = o.matching = MPK_OFF;
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = dense_problem(ctx, &m, 0);
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    mpk_solve_info told;
+    double b[N], x[N];
+    for (int k = 0; k < N; k++) b[k] = 1 + k % 7;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    const mpki_cuda_plan *plan = &fac->direct->plan;
+    int32_t helpers = 0, apart = 0;
+    for (int32_t f = 0; f < plan->fronts; f++)
+        for (int32_t k = 0; k < plan->node[f].children; k++) {
+            const bool helper = plan->kind[f] == MPKI_CUDA_HELPER;
+            const bool large = plan->node[plan->child[plan->node[f].child + k]].rows > ROOT / 2;
+            assert_false(helper && large);
+            helpers += helper && k == 0, apart += large;
+        }
+    assert_true(helpers > 0 && apart >= 2);
+    assert_int_equal(mpk_solve(ctx, fac, 1, b, N, x, N, &o, &told), MPK_OK);
+    assert_true(told.unrefined <= 1e-12);
+    free(m.a);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_blocks), cmocka_unit_test(test_more_left),
-        cmocka_unit_test(test_tiles_of_128), cmocka_unit_test(test_panels),
-        cmocka_unit_test(test_places),       cmocka_unit_test(test_delayed_apart)};
+        cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_more_left),
+        cmocka_unit_test(test_tiles_of_128),  cmocka_unit_test(test_panels),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_delayed_apart),
+        cmocka_unit_test(test_large_children)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

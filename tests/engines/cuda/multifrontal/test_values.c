@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Refactorization with values in a device's memory: they stay there, with the scaling and the
- * factor that the host's way gives, bit for bit; what the host has to look at goes through it, as
- * ever. */
+/* Refactorization with values in a device's memory, or copied there: they stay there, with the
+ * scaling and the factor that the host's way gives, bit for bit; what the host has to look at goes
+ * through it, as ever. */
 #include "support.h"
 
 #include "engines/cuda/multifrontal/state.h"
@@ -20,7 +20,9 @@ typedef struct system_ {
     mpk_context *ctx;
     mpk_problem *problem;
     mpk_analysis *an;
-    mpk_factor *here, *there; /* the same factor, with values from the host and from the device */
+    mpk_factor *here, *there,
+        *sent; /* the same factor: values of a problem, which the host scales; from
+                                        the device; from the host, to the device */
     mpk_options o;
     mpk_scalar scalar;
     mpk_symmetry symmetry;
@@ -69,6 +71,14 @@ static void pattern(system_ *s) {
     }
 }
 
+static mpk_status make_problem(const system_ *s, mpk_problem **problem) {
+    return mpk_problem_from_triplets(s->ctx, s->n, s->scalar, s->symmetry,
+                                     s->order == BOTH    ? MPK_FULL
+                                     : s->order == UPPER ? MPK_UPPER
+                                                         : MPK_LOWER,
+                                     s->nnz, s->rows, s->cols, s->values, problem);
+}
+
 static mpk_status open_system(system_ *s, const mpk_allocator *allocator, int32_t n,
                               mpk_scalar scalar, mpk_symmetry symmetry, int order,
                               mpk_switch matching) {
@@ -81,14 +91,11 @@ static mpk_status open_system(system_ *s, const mpk_allocator *allocator, int32_
     s->o.matching = matching;
     mpk_status status = mpk_context_create(allocator, &s->ctx);
     if (mpk_failed(status)) return status;
-    status = mpk_problem_from_triplets(s->ctx, n, scalar, symmetry,
-                                       order == BOTH    ? MPK_FULL
-                                       : order == UPPER ? MPK_UPPER
-                                                        : MPK_LOWER,
-                                       s->nnz, s->rows, s->cols, s->values, &s->problem);
+    status = make_problem(s, &s->problem);
     if (!mpk_failed(status)) status = mpk_analyse(s->ctx, s->problem, &s->o, &s->an);
     if (!mpk_failed(status)) status = mpk_factorize(s->ctx, s->an, NULL, &s->o, &s->here);
     if (!mpk_failed(status)) status = mpk_factorize(s->ctx, s->an, NULL, &s->o, &s->there);
+    if (!mpk_failed(status)) status = mpk_factorize(s->ctx, s->an, NULL, &s->o, &s->sent);
     if (!mpk_failed(status)) status = mpk_device_alloc(s->ctx, 0, s->nnz * 16, &s->on_device);
     return status;
 }
@@ -97,27 +104,32 @@ static void close_system(system_ *s) {
     if (s->ctx) assert_int_equal(mpk_device_free(s->ctx, 0, &s->on_device), MPK_OK);
     mpk_factor_destroy(&s->here);
     mpk_factor_destroy(&s->there);
+    mpk_factor_destroy(&s->sent);
     mpk_analysis_destroy(&s->an);
     mpk_problem_destroy(&s->problem);
     mpk_context_destroy(&s->ctx);
     free(s->rows), free(s->cols), free(s->values);
 }
 
-/* Both factors with the values that there are. Returns the device's status, which is the host's. */
+/* All factors with the values that there are. Returns the status, which is the same for all. */
 static mpk_status again(system_ *s) {
     const int64_t bytes = s->nnz * (int64_t)mpk_scalar_size(s->scalar);
-    char *text_here, *text_there;
+    char *text_sent;
     const char *text = NULL;
+    mpk_problem *problem = NULL;
     assert_int_equal(mpk_device_copy(s->ctx, 0, s->on_device, 0, s->values, 0, bytes, 1), MPK_OK);
-    const mpk_status here = mpk_refactorize(s->ctx, s->values, &s->o, s->here);
+    const mpk_status sent = mpk_refactorize(s->ctx, s->values, &s->o, s->sent);
     mpk_last_error(s->ctx, NULL, NULL, &text);
-    text_here = strdup(text ? text : "");
+    text_sent = strdup(text ? text : "");
     const mpk_status there = mpk_refactorize(s->ctx, s->on_device, &s->o, s->there);
     mpk_last_error(s->ctx, NULL, NULL, &text);
-    text_there = strdup(text ? text : "");
+    assert_int_equal(sent, there);
+    assert_string_equal(text_sent, text ? text : "");
+    free(text_sent);
+    mpk_status here = make_problem(s, &problem);
+    if (!mpk_failed(here)) here = mpk_factorize_problem(s->ctx, s->an, problem, &s->o, &s->here);
     assert_int_equal(here, there);
-    assert_string_equal(text_here, text_there);
-    free(text_here), free(text_there);
+    mpk_problem_destroy(&problem);
     return there;
 }
 
@@ -128,10 +140,12 @@ static void same_quantity(system_ *s, mpk_quantity what) {
     assert_int_equal(mpk_get(s->ctx, s->here, what, x, bytes), MPK_OK);
     assert_int_equal(mpk_get(s->ctx, s->there, what, y, bytes), MPK_OK);
     assert_memory_equal(x, y, bytes);
+    assert_int_equal(mpk_get(s->ctx, s->sent, what, y, bytes), MPK_OK);
+    assert_memory_equal(x, y, bytes);
     free(x), free(y);
 }
 
-/* The two factors are one. */
+/* The factors are one. */
 static void same_numbers(system_ *s) {
     same_quantity(s, MPK_GET_INERTIA);
     same_quantity(s, MPK_GET_D);
@@ -152,6 +166,8 @@ static void same(system_ *s) {
                      mpk_solve(s->ctx, s->there, 1, b, s->n, y, s->n, &s->o, &two));
     assert_memory_equal(x, y, bytes);
     assert_true(one.componentwise == two.componentwise && one.normwise == two.normwise);
+    assert_false(mpk_failed(mpk_solve(s->ctx, s->sent, 1, b, s->n, y, s->n, &s->o, &two)));
+    assert_memory_equal(x, y, bytes);
     free(b), free(x), free(y);
 }
 
@@ -179,11 +195,13 @@ static void test_orders(void **unused) {
                 fill(&s, 0.1 * round);
                 assert_int_equal(again(&s), MPK_OK);
                 assert_int_equal(away(&s), order != TWICE);
+                assert_int_equal(s.sent->away, order != TWICE);
                 same(&s);
                 assert_false(away(&s)); /* the host has asked for them */
             }
             assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.there), MPK_OK);
             assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.here), MPK_OK);
+            assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.sent), MPK_OK);
             same(&s); /* the problem's own values once more */
             close_system(&s);
         }
@@ -259,7 +277,8 @@ static void test_host_way(void **unused) {
     s.o.device_memory_limit = (double)s.there->direct->memory_bytes + 100;
     assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.there),
                      MPK_OK); /* the limit is in force */
-    assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.here), MPK_OK); /* both learn the same */
+    assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.here), MPK_OK); /* all learn the same */
+    assert_int_equal(mpk_refactorize(s.ctx, NULL, &s.o, s.sent), MPK_OK);
     assert_int_equal(again(&s), MPK_OK);
     assert_false(away(&s));
     same_numbers(&s); /* a solve does not fit */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values that a caller has in the device's memory: brought there into the order of the lower
- * triangle, and scaled, without a loop on the host. What it needs of the pattern is made with the
- * first of them and kept. */
+/* Values as a caller has them, in the device's memory or copied there: brought into the order of the
+ * lower triangle, and scaled, without a loop on the host. What it needs of the pattern is made with
+ * the first of them and kept. */
 #include "../state.h"
 
 #include <string.h>
@@ -115,9 +115,33 @@ static struct mpki_cuda_taking *make(const mpki_direct *f, const mpki_given_view
     return z;
 }
 
+/* Where the given values are, or a copy of those of the host: in what is idle between factorizations,
+ * where nothing is kept then, or in memory of its own, *own [out]. NULL: there is none for it, or a
+ * recorded failure. */
+static const void *values_there(mpki_direct *f, const mpki_given_view *given, void **own) {
+    const mpki_device *d = f->device;
+    const int64_t bytes = given->count * (int64_t)mpk_scalar_size(f->tree.scalar);
+    void *to = f->idle;
+    *own = NULL;
+    if (d->table->is_device(d->cuda, given->values)) return given->values;
+    if (f->idle && bytes <= f->idle_bytes) {
+        atomic_store(&f->squared, false);
+        atomic_store(&f->half_copied, false);
+    } else {
+        if (f->limit > 0 && (double)bytes + (double)mpki_cuda_direct_held(f) > f->limit)
+            return NULL;
+        if (mpk_failed(d->table->take(d->cuda, bytes, own))) *own = NULL;
+        if (!*own) return NULL;
+        to = *own;
+    }
+    return MPKI_CUDA_DID(f, d->table->direct->copy(d->cuda, to, given->values, bytes, 1)) ? to
+                                                                                          : NULL;
+}
+
 mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, bool *taken) {
     const mpki_tree_view *tree = &f->tree;
     mpki_cuda *cuda = f->device->cuda;
+    void *own;
     *taken = f->taken = false;
     /* the first numbers of a factor come from the host, and make the memory for later ones */
     if (!f->planned || tree->n == 0 || tree->nnz > INT32_MAX || given->count > INT32_MAX ||
@@ -129,11 +153,12 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
     if (rows && !f->taking) f->taking = make(f, given, rows->longs);
     if (!rows || !f->taking) return MPK_OK;
     struct mpki_cuda_taking *z = f->taking;
+    const void *values = values_there(f, given, &own);
     const mpki_cuda_given a = {.given = given->count,
                                .nnz = tree->nnz,
                                .n = tree->n,
                                .hermitian = tree->symmetry == MPK_HERMITIAN,
-                               .values = given->values,
+                               .values = values,
                                .lower = z->lower,
                                .upper = z->upper,
                                .diagonal = z->diagonal};
@@ -149,10 +174,11 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
                                    .scale = f->given_scale,
                                    .by_position = (double *)(uintptr_t)f->on.scale};
     int32_t odd = 1;
-    if (!MPKI_CUDA_DID(
-            f, f->device->table->direct->values[tree->scalar]->bring(cuda, &a, &how, f->ax, &odd)))
-        return mpki_failed(f->ctx);
-    if (odd) return MPK_OK;
+    if (values)
+        (void)MPKI_CUDA_DID(
+            f, f->device->table->direct->values[tree->scalar]->bring(cuda, &a, &how, f->ax, &odd));
+    if (own) f->device->table->give(cuda, own);
+    if (odd) return mpki_failed(f->ctx);
     *taken = f->taken = true;
     return MPK_OK;
 }

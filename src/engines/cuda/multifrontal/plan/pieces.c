@@ -187,13 +187,35 @@ static mpk_status helper(mpki_cuda_made *m, int32_t parent, const int32_t *child
     return MPK_OK;
 }
 
-/* Helpers for the children of one front. group [inout] them, in order */
-static mpk_status help(mpki_cuda_made *m, int32_t s, int32_t *group, int32_t count, int32_t *mark) {
+/* Children of many rows, which come first in `group` [inout] then: a helper that added up such a one
+ * with others would be as large as the front itself, and a level more of the tree. Returns how many
+ * there are, at most half of those that a front adds up without helpers. work [work] count */
+static int32_t set_apart(const mpki_cuda_made *m, int32_t *group, int32_t count, int32_t nrows,
+                         int32_t *work) {
+    int32_t many = 0, others = 0, least = nrows / MPKI_HELPED_ROWS + 1;
+    for (;; least *= 2) {
+        int32_t found = 0;
+        for (int32_t k = 0; k < count; k++) found += m->rows[group[k]] >= least;
+        if (found <= MPKI_CHILDREN_GROUP / 2) break;
+    }
+    for (int32_t k = 0; k < count; k++)
+        if (m->rows[group[k]] >= least)
+            group[many++] = group[k];
+        else
+            work[others++] = group[k];
+    for (int32_t k = 0; k < others; k++) group[many + k] = work[k];
+    return many;
+}
+
+/* Helpers for the children of one front. group [inout] them, in order; work [work] count */
+static mpk_status help(mpki_cuda_made *m, int32_t s, int32_t *group, int32_t count, int32_t *mark,
+                       int32_t *work) {
     const int32_t nrows = m->own[s] + m->rows[s];
+    const int32_t apart = set_apart(m, group, count, nrows, work);
     mpk_status status = MPK_OK;
     while (count > MPKI_CHILDREN_GROUP && !mpk_failed(status)) {
-        int32_t groups = 0;
-        for (int32_t k = 0; k < count && !mpk_failed(status); k += MPKI_CHILDREN_GROUP) {
+        int32_t groups = apart;
+        for (int32_t k = apart; k < count && !mpk_failed(status); k += MPKI_CHILDREN_GROUP) {
             const int32_t size = count - k < MPKI_CHILDREN_GROUP ? count - k : MPKI_CHILDREN_GROUP;
             if (size == 1)
                 group[groups++] = group[k];
@@ -211,7 +233,7 @@ static mpk_status add_helpers(mpki_cuda_made *m) {
     int32_t most = 0;
     int32_t *ptr = MPKI_ZNEW(m->ctx, STAGE, (int64_t)fronts + 2, int32_t);
     int32_t *child = MPKI_NEW(m->ctx, STAGE, (int64_t)fronts + 1, int32_t);
-    int32_t *group = NULL, *mark = NULL;
+    int32_t *group = NULL, *work = NULL, *mark = NULL;
     mpk_status status = ptr && child ? MPK_OK : mpki_failed(m->ctx);
     if (mpk_failed(status)) goto done;
     for (int32_t s = 0; s < fronts; s++)
@@ -225,18 +247,20 @@ static mpk_status add_helpers(mpki_cuda_made *m) {
     for (int32_t s = 0; s < fronts; s++)
         if (m->parent[s] >= 0 && m->kind[s] != MPKI_CUDA_LOWER) child[ptr[m->parent[s] + 1]++] = s;
     group = MPKI_NEW(m->ctx, STAGE, most, int32_t);
+    work = MPKI_NEW(m->ctx, STAGE, most, int32_t);
     mark = MPKI_ZNEW(m->ctx, STAGE, (int64_t)m->tree->max_front + 1, int32_t);
-    status = group && mark ? MPK_OK : mpki_failed(m->ctx);
+    status = group && work && mark ? MPK_OK : mpki_failed(m->ctx);
     for (int32_t s = 0; s < fronts && !mpk_failed(status); s++) {
         const int32_t count = ptr[s + 1] - ptr[s];
         if (count <= MPKI_CHILDREN_GROUP) continue;
         memcpy(group, child + ptr[s], (size_t)count * sizeof *group);
-        status = help(m, s, group, count, mark);
+        status = help(m, s, group, count, mark, work);
     }
 done:
     mpki_release(m->ctx, ptr);
     mpki_release(m->ctx, child);
     mpki_release(m->ctx, group);
+    mpki_release(m->ctx, work);
     mpki_release(m->ctx, mark);
     return status;
 }

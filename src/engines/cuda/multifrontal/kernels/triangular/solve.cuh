@@ -8,7 +8,10 @@
  *  order of blocks. */
 #include "single.cuh"
 #include "../stamps.cuh"
+#include "together.cuh"
 #include "warps.cuh"
+
+#include <type_traits>
 
 namespace mpki {
 
@@ -136,20 +139,22 @@ __device__ inline mpki_cuda_sweep sheet_of(const mpki_cuda_tree &t, const mpki_c
 /** A block: the next piece of the list, and *number, its number. Blocks take pieces in order, so
  *  that whatever one waits for is at work; the same piece of all sheets one after the other, since
  *  they read the same columns. The kind is negative if the sweep is not wanted. own [out] NULL, or
- *  in shared memory: the sweep of the piece's sheet. size: bytes of an entry. Barriers: it meets
- *  the block. */
+ *  in shared memory: the sweep of the piece's sheet, and *sheet, the sheet's number. size: bytes of
+ *  an entry. Barriers: it meets the block. */
 __device__ inline mpki_cuda_piece next_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
                                              const mpki_cuda_piece *list, bool back, int *number,
-                                             mpki_cuda_sweep *own, int size) {
-    __shared__ int ticket;
+                                             mpki_cuda_sweep *own, int *sheet, int size) {
+    __shared__ int ticket, which;
     after_previous();
     if (threadIdx.x == 0) {
         const int next = atomicAdd(s.ticket + back, 1) + 1;
-        if (own && next < SWEEP_NOTHING) *own = sheet_of(t, s, next % s.sheets, size);
+        which = next % s.sheets;
+        if (own && next < SWEEP_NOTHING) *own = sheet_of(t, s, which, size);
         ticket = next < SWEEP_NOTHING ? next / s.sheets : next;
     }
     __syncthreads();
     *number = ticket;
+    if (own) *sheet = which;
     MPKI_STAMP_PIECE(back, ticket, 0);
     return ticket < SWEEP_NOTHING ? list[ticket] : mpki_cuda_piece{-1, 0, 0};
 }
@@ -159,19 +164,34 @@ template <class T> __host__ __device__ constexpr int sheet_columns() {
     return sizeof(T) > 8 ? MPKI_CUDA_RHS / 2 : MPKI_CUDA_RHS;
 }
 
-/** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
- *  memory, so there are several where a thread has few sums. On the way back it has 8 columns of
- *  them. */
-template <int NR, class T, bool BACK> constexpr int sweeps_beside() {
-    return sizeof(T) > 8 ? 1 : NR == 1 ? MPKI_SWEEP_BLOCKS : BACK && NR > 4 ? 1 : 2;
+/** Are chains swept for several sheets at once (together.cuh)? */
+template <int NR, class T> __host__ __device__ constexpr bool swept_together() {
+    return std::is_same<T, double>::value && NR == SHEET;
 }
 
-/** A block: a piece of the sweep forward. smem: shared memory, `most` entries for each right-hand
- *  side. MODE: what is read of chains that have a copy in half the precision. SMALL: the sweep is
- *  short, so that latency counts, which pays with registers. Called by forward_kernel(). Barriers:
- *  it meets the block. */
+/** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
+ *  memory, so there are several where a thread has few sums. On the way back it has 8 columns of
+ *  them, unless chains are swept together. */
+template <int NR, class T, bool BACK> constexpr int sweeps_beside() {
+    return sizeof(T) > 8                                ? 1
+           : NR == 1                                    ? MPKI_SWEEP_BLOCKS
+           : BACK && NR > 4 && !swept_together<NR, T>() ? 1
+                                                        : 2;
+}
+
+/** A thread: so many sheets of s a block takes that has a piece of a chain of sheet number `sheet`; the
+ *  blocks of the next ones have nothing to do. */
+__device__ inline int sheets_from(const mpki_cuda_sweep &s, int sheet) {
+    const int left = s.sheets - sheet;
+    return sheet % TOGETHER ? 0 : left < TOGETHER ? left : TOGETHER;
+}
+
+/** A block: a piece of the sweep forward. sheet: its number, of s. smem: shared memory, `most`
+ *  entries for each right-hand side. MODE: what is read of chains that have a copy in half the
+ *  precision. SMALL: the sweep is short, so that latency counts, which pays with registers. Called
+ *  by forward_kernel(). Barriers: it meets the block. */
 template <int MODE, bool SMALL, int NR, class T>
-__device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+__device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int sheet,
                                      const mpki_cuda_piece &me, char *smem, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
         forward_by_warps<NR, T>(t, s, me, (T *)smem, most * NR);
@@ -191,20 +211,26 @@ __device__ inline void forward_piece(const mpki_cuda_tree &t, const mpki_cuda_sw
             forward_single<MODE, NR, T>(t, s, chain, smem);
             return;
         }
-    if (me.kind == MPKI_CUDA_GATHER)
+    if (me.kind == MPKI_CUDA_GATHER) {
         gather_piece<NR, T>(t, s, chain, me.last, (T *)smem, most * NR);
-    else if (chain.pieces == 1 && me.last >= chain.strips)
+        return;
+    }
+    if constexpr (swept_together<NR, T>()) {
+        const int sheets = sheets_from(s, sheet);
+        if (sheets > 0) forward_together(t, s, sheets, chain, me.last, smem);
+    } else if (chain.pieces == 1 && me.last >= chain.strips) {
         forward_below<MODE, NR, T>(t, s, chain, me.last - chain.strips, smem);
-    else if (MODE == READ_PANEL || chain.pieces > 1)
+    } else if (MODE == READ_PANEL || chain.pieces > 1) {
         forward_strip<READ_PANEL, NR, T>(t, s, chain, me.last, smem, most * NR);
-    else
+    } else {
         forward_strip<MODE, NR, T>(t, s, chain, me.last, smem, most * NR);
+    }
 }
 
 /** A block: a piece of the sweep back; parameters as those of forward_piece(). Called by
  *  backward_kernel(). Barriers: it meets the block. */
 template <int MODE, bool H, bool SMALL, int NR, class T>
-__device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+__device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s, int sheet,
                                       const mpki_cuda_piece &me, char *smem, int most) {
     if (me.kind == MPKI_CUDA_WARPS) {
         backward_by_warps<H, SMALL, NR, T>(t, s, me, (T *)smem, most * NR);
@@ -213,10 +239,14 @@ __device__ inline void backward_piece(const mpki_cuda_tree &t, const mpki_cuda_s
     if (me.kind != MPKI_CUDA_TASK) {
         const mpki_cuda_chain chain = s.chain[me.first];
         const int slice = me.kind == MPKI_CUDA_STRIP ? 0 : me.kind - MPKI_CUDA_SLICE;
-        if (MODE == READ_PANEL || chain.pieces > 1)
+        if constexpr (swept_together<NR, T>()) {
+            const int sheets = sheets_from(s, sheet);
+            if (sheets > 0) backward_together(t, s, sheets, chain, me.last, slice, smem);
+        } else if (MODE == READ_PANEL || chain.pieces > 1) {
             backward_strip<READ_PANEL, H, SMALL, NR, T>(t, s, chain, me.last, slice, smem);
-        else
+        } else {
             backward_strip<MODE, H, SMALL, NR, T>(t, s, chain, me.last, slice, smem);
+        }
         return;
     }
     for (int k = me.last; k >= me.first; --k) {
@@ -241,11 +271,13 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T, false>())
     int ticket;
     if constexpr (NR == sheet_columns<T>()) {
         __shared__ mpki_cuda_sweep own;
-        const mpki_cuda_piece me = next_piece(t, s, s.down, false, &ticket, &own, sizeof(T));
-        if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, own, me, smem, most);
+        int sheet;
+        const mpki_cuda_piece me =
+            next_piece(t, s, s.down, false, &ticket, &own, &sheet, sizeof(T));
+        if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, own, sheet, me, smem, most);
     } else {
-        const mpki_cuda_piece me = next_piece(t, s, s.down, false, &ticket, NULL, 0);
-        if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, me, smem, most);
+        const mpki_cuda_piece me = next_piece(t, s, s.down, false, &ticket, NULL, NULL, 0);
+        if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, 0, me, smem, most);
     }
     MPKI_STAMP_PIECE(0, ticket, 1);
 }
@@ -258,11 +290,12 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T, true>())
     int ticket;
     if constexpr (NR == sheet_columns<T>()) {
         __shared__ mpki_cuda_sweep own;
-        const mpki_cuda_piece me = next_piece(t, s, s.up, true, &ticket, &own, sizeof(T));
-        if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, own, me, smem, most);
+        int sheet;
+        const mpki_cuda_piece me = next_piece(t, s, s.up, true, &ticket, &own, &sheet, sizeof(T));
+        if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, own, sheet, me, smem, most);
     } else {
-        const mpki_cuda_piece me = next_piece(t, s, s.up, true, &ticket, NULL, 0);
-        if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, me, smem, most);
+        const mpki_cuda_piece me = next_piece(t, s, s.up, true, &ticket, NULL, NULL, 0);
+        if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, 0, me, smem, most);
     }
     MPKI_STAMP_PIECE(1, ticket, 1);
 }
