@@ -134,40 +134,52 @@ static bool for_device(const mpki_chooser *c) {
     return false;
 }
 
-/* t's order becomes nested dissection's, down to `leaf` vertices, where a device is expected to
- * factorize that sooner, with and without the columns that are expected to come late; *taken: so it
- * is. */
-static mpk_status dissect_for_device(mpki_chooser *c, mpki_trial *t, int32_t leaf, bool *taken) {
-    const mpki_graph *graph = mpki_trial_graph(c, t);
-    mpk_context *ctx = c->ctx;
-    mpki_etree tree = {0};
-    double nd_s[2];
-    int32_t *other = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    int32_t *late = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
-    mpk_status status = mpki_failed(ctx);
-    *taken = false;
-    if (!mpk_failed(status))
-        status = t->begun
-                     ? mpki_dissection_end(ctx, &t->begun, other)
-                     : mpki_dissect(ctx, graph, c->options->seed, leaf, c->options->threads, other);
-    if (!mpk_failed(status)) status = mpki_trial_device(c, t, other, late, &tree, nd_s);
-    if (!mpk_failed(status) && mpki_dissection_wins(nd_s, t->device_s)) {
+/* Orders of one dissection: down to the first size of leaves, and to the second. */
+typedef struct dissected {
+    const mpki_chooser *c;
+    const mpki_trial *t;
+    struct {
+        int32_t *perm, *late;
+        mpki_etree tree;
+        double time_s[2];
+        mpk_status status;
+    } order[2];
+} dissected;
+
+static void weigh_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    dissected *d = arg;
+    d->order[item].status =
+        mpki_trial_device(d->c, pool, worker, d->t, d->order[item].perm, d->order[item].late,
+                          &d->order[item].tree, d->order[item].time_s);
+}
+
+/* The first of them that a device is expected to factorize sooner than t's order, with and without the
+ * columns that are expected to come late, becomes t's. */
+static mpk_status take_dissected(mpki_chooser *c, mpki_trial *t, int orders, dissected *d) {
+    mpk_status status = MPK_OK;
+    mpki_pool *pool = mpki_trials_pool(c, &status);
+    if (mpk_failed(status)) return status;
+    if (pool) mpki_pool_for(pool, 0, orders, weigh_item, d);
+    for (int k = 0; k < orders; k++) {
+        if (!pool) weigh_item(NULL, 0, d, k);
+        if (mpk_failed(d->order[k].status)) return d->order[k].status;
+        if (!mpki_dissection_wins(d->order[k].time_s, t->device_s)) continue;
         const mpki_etree swap = t->tree;
-        t->tree = tree;
-        tree = swap;
+        t->tree = d->order[k].tree;
+        d->order[k].tree = swap;
         c->choice->ordering = MPK_ORDERING_ND;
-        *taken = true;
+        break;
     }
-    mpki_etree_free(ctx, &tree);
-    mpki_release(ctx, other);
-    mpki_release(ctx, late);
-    return status;
+    return MPK_OK;
 }
 
 /* t has AMD's order of its graph. Small leaves may make pivots fail that larger ones do not. */
 static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     const mpki_graph *graph = mpki_trial_graph(c, t);
+    const mpki_nd_leaves leaves = mpki_nd_leaves_for(graph, true);
+    const int orders = leaves.coarse > 0 ? 2 : 1;
     mpk_context *ctx = c->ctx;
+    dissected d = {.c = c, .t = t};
     mpk_status status = MPK_OK;
     c->choice->ordering = MPK_ORDERING_AMD;
     if (!mpki_can_dissect(graph, true)) return MPK_OK;
@@ -178,11 +190,22 @@ static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
         return status;
     if (mpki_progress(ctx, "analyse", 0.3))
         return mpki_error(ctx, MPK_ERR_CANCELLED, "order", -1, "stopped on request");
-    const int32_t leaf = mpki_nd_leaf(graph, true);
-    bool taken;
-    status = dissect_for_device(c, t, leaf, &taken);
-    if (!mpk_failed(status) && !taken && leaf < MPKI_ND_LEAF && mpki_can_dissect(graph, false))
-        status = dissect_for_device(c, t, MPKI_ND_LEAF, &taken);
+    for (int k = 0; k < orders; k++) {
+        d.order[k].perm = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+        d.order[k].late = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
+    }
+    status = mpki_failed(ctx);
+    if (!mpk_failed(status) && !t->begun)
+        status = mpki_dissection_run(ctx, graph, c->options->seed, leaves, c->options->threads,
+                                     &t->begun);
+    if (!mpk_failed(status))
+        status = mpki_dissection_end(ctx, &t->begun, d.order[0].perm, d.order[1].perm);
+    if (!mpk_failed(status)) status = take_dissected(c, t, orders, &d);
+    for (int k = 0; k < orders; k++) {
+        mpki_etree_free(ctx, &d.order[k].tree);
+        mpki_release(ctx, d.order[k].perm);
+        mpki_release(ctx, d.order[k].late);
+    }
     return status;
 }
 

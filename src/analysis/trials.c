@@ -33,7 +33,7 @@ enum {
 /* ---- a trial --------------------------------------------------------------------------------- */
 
 void mpki_trial_free(mpk_context *ctx, mpki_trial *t) {
-    (void)mpki_dissection_end(ctx, &t->begun, NULL);
+    (void)mpki_dissection_end(ctx, &t->begun, NULL, NULL);
     mpki_graph_free(ctx, &t->graph);
     mpki_release(ctx, t->vertex_perm);
     mpki_etree_free(ctx, &t->tree);
@@ -130,9 +130,7 @@ mpk_status mpki_trial_failing(const mpki_chooser *c, mpki_trial *t) {
     return c->choice->scale ? find_failing(c, t, t->tree.perm, NULL, &t->failing) : MPK_OK;
 }
 
-/* A pool, where the options give threads enough for trials side by side. It may not be where memory
- * is limited, since each trial has a graph of its own. *failed: there should be one */
-static mpki_pool *pool_for(const mpki_chooser *c, mpk_status *status) {
+mpki_pool *mpki_trials_pool(const mpki_chooser *c, mpk_status *status) {
     const mpk_options *o = c->options;
     const int threads = mpki_context_threads(c->ctx, o->threads);
     if (threads < WIDE || o->memory_limit > 0 || c->problem->n < WORTH) return NULL;
@@ -168,15 +166,14 @@ static void guess_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     g->status[0] = status;
 }
 
-mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
-                             int32_t *late, mpki_etree *tree, double time_s[2]) {
+mpk_status mpki_trial_device(const mpki_chooser *c, mpki_pool *pool, int worker,
+                             const mpki_trial *t, const int32_t *vertex_perm, int32_t *late,
+                             mpki_etree *tree, double time_s[2]) {
     device_guess g = {.c = c, .t = t, .vertex_perm = vertex_perm, .late = late, .tree = tree};
     *tree = (mpki_etree){0};
     const bool scaled = c->choice->scale != NULL;
     mpk_status status = MPK_OK;
-    mpki_pool *pool = pool_for(c, &status);
-    if (mpk_failed(status)) return status;
-    mpki_pool_for(pool, 0, scaled ? 2 : 1, guess_item, &g);
+    mpki_pool_for(pool, worker, scaled ? 2 : 1, guess_item, &g);
     for (int k = 0; k < 2 && !mpk_failed(status); k++) status = g.status[k];
     if (!mpk_failed(status)) {
         time_s[0] = g.time_s;
@@ -318,8 +315,9 @@ static void dissect_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         !mpki_may_improve(r->c->ctx, mpki_trial_graph(r->c, t), r->c->options->model_threads))
         return;
     const mpki_graph *graph = mpki_trial_graph(r->c, t);
-    r->nd_status[item] = mpki_dissection_begin(r->c->ctx, graph, r->c->options->seed,
-                                               mpki_nd_leaf(graph, r->c->device), pool, &t->begun);
+    r->nd_status[item] =
+        mpki_dissection_begin(r->c->ctx, graph, r->c->options->seed,
+                              mpki_nd_leaves_for(graph, r->c->device), pool, &t->begun);
     r->nd[item] = t->begun;
     if (r->out[item]) mpki_dissection_give_up(t->begun);
 }
@@ -362,7 +360,7 @@ static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best) {
         r->trial[wins] = (mpki_trial){0};
     }
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++) {
-        const mpk_status end = mpki_dissection_end(c->ctx, &r->trial[k].begun, NULL);
+        const mpk_status end = mpki_dissection_end(c->ctx, &r->trial[k].begun, NULL, NULL);
         if (!mpk_failed(status)) status = end;
         mpki_trial_free(c->ctx, &r->trial[k]);
     }
@@ -381,7 +379,7 @@ static mpk_status settled(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *b
     mpk_status status = build(c, pairs, best);
     if (mpk_failed(status)) return status;
     if (method != MPK_ORDERING_AUTO && method != MPK_ORDERING_AMD) return MPK_OK;
-    mpki_pool *pool = dissects_beside(c) ? pool_for(c, &status) : NULL;
+    mpki_pool *pool = dissects_beside(c) ? mpki_trials_pool(c, &status) : NULL;
     if (mpk_failed(status)) return status;
     if (!pool) return by_amd(c, c->loops, 0, best);
     race r = {.c = c};
@@ -417,7 +415,7 @@ mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best) {
     mpki_release(c->ctx, covered);
     if (alone > HOPELESS * p->n) return settled(c, MPKI_WEAK_PAIRS, best);
     mpk_status status = MPK_OK;
-    mpki_pool *pool = pool_for(c, &status);
+    mpki_pool *pool = mpki_trials_pool(c, &status);
     if (mpk_failed(status)) return status;
     return pool ? side_by_side(c, pool, best) : one_by_one(c, best);
 }

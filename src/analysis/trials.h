@@ -44,10 +44,15 @@ mpk_status mpki_trial_expand(const mpki_chooser *c, const mpki_trial *t, const i
                              int32_t *perm);
 /** t->failing of the order of t->tree, where there is a scaling to tell it by. MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_trial_failing(const mpki_chooser *c, mpki_trial *t);
+/** A pool, where the options give threads enough for trials side by side. It may not be where memory
+ *  is limited, since each trial has a graph of its own. *status [inout]: there should be one */
+mpki_pool *mpki_trials_pool(const mpki_chooser *c, mpk_status *status);
 /** What an order of its vertices costs on a device; late: vertices, room for columns that fail.
- *  tree [out] of that order; to be freed. Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED. */
-mpk_status mpki_trial_device(const mpki_chooser *c, const mpki_trial *t, const int32_t *vertex_perm,
-                             int32_t *late, mpki_etree *tree, double time_s[2]);
+ *  pool, worker: of the task that this is part of; NULL, 0: none. tree [out] of that order; to be freed.
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED. */
+mpk_status mpki_trial_device(const mpki_chooser *c, mpki_pool *pool, int worker,
+                             const mpki_trial *t, const int32_t *vertex_perm, int32_t *late,
+                             mpki_etree *tree, double time_s[2]);
 /** The graph to order, with AMD's order of it unless options.ordering asks for another.
  *  *best [inout] zeros; free it with mpki_trial_free() whatever is returned.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED, _INTERNAL. */

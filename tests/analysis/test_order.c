@@ -304,6 +304,39 @@ static void test_leaves(void **state) {
     free(perm), free(other), free(p.entry);
 }
 
+/* One dissection has two orders: each is that of a dissection down to its leaves alone. Grids, graphs without
+ * small separators, of several components, and with twins; with and without threads. */
+static void test_two_sizes_of_leaves(void **state) {
+    (void)state;
+    int differ = 0;
+    for (int trial = 0; trial < 12; trial++) {
+        pattern p = trial % 4 == 0   ? pattern_grid(30 + trial, 25)
+                    : trial % 4 == 1 ? pattern_random(400 + 100 * trial, 900, 100)
+                    : trial % 4 == 2 ? pattern_grid(700 + 100 * trial, 1)
+                                     : pattern_random(500, 3000, 100);
+        for (int32_t i = 1; trial >= 8 && i < 60; i++) /* twins */
+            for (int32_t j = 0; j < i; j++) pattern_set(&p, i, j);
+        mpki_graph graph = graph_of(&p, NULL, NULL);
+        int32_t *alone = malloc(p.n * sizeof *alone), *perm = malloc(2 * p.n * sizeof *perm);
+        const mpki_nd_leaves leaves = mpki_nd_leaves_for(&graph, true);
+        assert_int_equal(leaves.size, MPKI_ND_LEAF_DEVICE);
+        assert_int_equal(leaves.coarse, MPKI_ND_LEAF);
+        for (int threads = 1; threads <= 4; threads += 3) {
+            mpki_dissection *begun = NULL;
+            assert_int_equal(mpki_dissection_run(ctx, &graph, 1, leaves, threads, &begun), MPK_OK);
+            assert_int_equal(mpki_dissection_end(ctx, &begun, perm, perm + p.n), MPK_OK);
+            differ += memcmp(perm, perm + p.n, p.n * sizeof *perm) != 0;
+            assert_int_equal(mpki_dissect(ctx, &graph, 1, leaves.size, 1, alone), MPK_OK);
+            assert_memory_equal(perm, alone, p.n * sizeof *perm);
+            assert_int_equal(mpki_dissect(ctx, &graph, 1, leaves.coarse, 1, alone), MPK_OK);
+            assert_memory_equal(perm + p.n, alone, p.n * sizeof *perm);
+        }
+        mpki_graph_free(ctx, &graph);
+        free(alone), free(perm), free(p.entry);
+    }
+    assert_true(differ >= 12);
+}
+
 static void test_unknown_method(void **state) {
     (void)state;
     pattern p = pattern_grid(3, 3);
@@ -471,6 +504,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_graph, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unsorted_columns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_leaves, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_sizes_of_leaves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_permutations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_quality, setup, teardown),
         cmocka_unit_test_setup_teardown(test_colours, setup, teardown),

@@ -9,13 +9,17 @@
 
 #include <math.h>
 
-static mpk_options options_of(int threads) {
+static mpk_options options_for(mpk_device device, int threads) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT;
-    o.device = MPK_ON_CPU;
+    o.device = device;
     o.threads = threads;
     return o;
+}
+
+static mpk_options options_of(int threads) {
+    return options_for(MPK_ON_CPU, threads);
 }
 
 /* Structurally singular: ROWS constraints of up to three of the first FEW of n - ROWS variables. */
@@ -88,16 +92,16 @@ static void assert_same(const mpk_analysis *a, const mpk_analysis *b) {
     assert_true(a->info.factor_flops == b->info.factor_flops);
 }
 
-static void test_same(void **state) {
-    (void)state;
+static void test_same_for(mpk_device device) {
     static const int threads[] = {1, 2, 3, 8};
     mpki_context_set_cores(ctx, 8);
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
         mpk_problem *a = make(specs[k]);
         mpk_analysis *an[4] = {NULL};
         for (int t = 0; t < 4; t++) {
-            const mpk_options o = options_of(threads[t]);
+            const mpk_options o = options_for(device, threads[t]);
             assert_int_equal(mpk_analyse(ctx, a, &o, &an[t]), specs[k] ? MPK_OK : MPK_SINGULAR);
+            assert_int_equal(an[t]->info.ordered_for, device);
             assert_int_equal(mpki_analysis_check(ctx, an[t]), MPK_OK);
             assert_same(an[0], an[t]);
         }
@@ -105,6 +109,17 @@ static void test_same(void **state) {
         for (int t = 0; t < 4; t++) mpk_analysis_destroy(&an[t]);
         mpk_problem_destroy(&a);
     }
+}
+
+static void test_same(void **state) {
+    (void)state;
+    test_same_for(MPK_ON_CPU);
+}
+
+/* Orders for a device: several graphs are dissected, each down to two sizes of leaves. */
+static void test_same_for_device(void **state) {
+    (void)state;
+    test_same_for(MPK_ON_CUDA);
 }
 
 /* Trees and counts of any order: subtrees side by side or not. */
@@ -157,14 +172,15 @@ static void test_same_dissection(void **state) {
 /* Whichever allocation fails, in a loop or a task. */
 static void test_failing_memory(void **state) {
     (void)state;
-    static const char *const some[] = {"stokes mac 24", "nlpkkt 16", NULL};
+    static const char *const some[] = {"stokes mac 24", "nlpkkt 16", NULL, "stokes mac 24"};
     for (size_t s = 0; s < sizeof some / sizeof *some; s++) {
         mpk_problem *a = make(some[s]);
+        const mpk_device device = s == 3 ? MPK_ON_CUDA : MPK_ON_CPU;
         bool succeeded = false;
         for (long k = 0; !succeeded; k += k < 90 ? 1 + 2 * TEST_SANITIZED : some[s] ? 97 : 31) {
             failing f = {.countdown = -1};
             const mpk_allocator allocator = {failing_alloc, failing_release, &f};
-            const mpk_options o = options_of(4);
+            const mpk_options o = options_for(device, 4);
             mpk_context *c = NULL;
             mpk_analysis *an = NULL;
             assert_int_equal(mpk_context_create(&allocator, &c), MPK_OK);
@@ -219,6 +235,7 @@ static void test_cancelled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_same_for_device, setup, teardown),
         cmocka_unit_test_setup_teardown(test_same_trees, setup, teardown),
         cmocka_unit_test_setup_teardown(test_same_dissection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),

@@ -10,15 +10,18 @@ static const char STAGE[] = "order";
 
 /* A split that leaves more than this share of the vertices in one half is discarded. */
 static const double POOR = 0.9;
-enum { PARALLEL = 1000 }; /* larger graphs are worth a task */
+enum {
+    PARALLEL = 128, /* larger graphs are worth a task */
+    MANY = 4096     /* and the halves of larger ones are taken out side by side */
+};
 
 /* What all tasks share. */
 typedef struct mpki_nd {
     mpk_context *ctx;
     uint64_t seed;
     int32_t n;
-    int32_t leaf;           /* graphs up to this size are ordered by minimum degree */
-    int32_t *perm;          /* positions -> vertices */
+    mpki_nd_leaves leaves;  /* graphs up to this size are ordered by minimum degree */
+    int32_t *perm, *coarse; /* positions -> vertices; coarse NULL: not wanted */
     _Atomic int32_t placed; /* vertices that have their positions */
     _Atomic int failed;
     _Atomic bool stop; /* nobody wants it any more */
@@ -29,11 +32,14 @@ typedef struct part {
     dissection *all;
     mpki_nd_graph *graph;
     int32_t first;
+    bool below; /* a coarse leaf: all->coarse has its order */
 } part;
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t first) {
+/* perms: where it goes, both or one of them NULL */
+static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t first, int32_t *perm,
+                             int32_t *coarse) {
     mpk_context *ctx = d->ctx;
     mpki_graph graph = {.n = g->n, .adj = g->adj};
     graph.xadj = MPKI_NEW(ctx, STAGE, (int64_t)g->n + 1, int64_t);
@@ -41,9 +47,11 @@ static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t firs
     mpk_status status = graph.xadj && order ? MPK_OK : mpki_failed(ctx);
     for (int32_t v = 0; !mpk_failed(status) && v <= g->n; v++) graph.xadj[v] = g->xadj[v];
     if (!mpk_failed(status)) status = mpki_order_amd(ctx, &graph, order);
-    for (int32_t k = 0; !mpk_failed(status) && k < g->n; k++)
-        d->perm[first + k] = g->label[order[k]];
-    d->placed += g->n;
+    for (int32_t k = 0; !mpk_failed(status) && k < g->n; k++) {
+        if (perm) perm[first + k] = g->label[order[k]];
+        if (coarse) coarse[first + k] = g->label[order[k]];
+    }
+    if (perm) d->placed += g->n;
     mpki_release(ctx, graph.xadj);
     mpki_release(ctx, order);
     return status;
@@ -77,6 +85,20 @@ static mpki_nd_graph *extract(mpk_context *ctx, const mpki_nd_graph *g, const in
     return s;
 }
 
+typedef struct extraction {
+    mpk_context *ctx;
+    const mpki_nd_graph *g;
+    const int8_t *where;
+    int32_t *number;
+    mpki_nd_graph *half[2];
+} extraction;
+
+static void extract_item(mpki_pool *pool, int worker, void *arg, int64_t side) {
+    extraction *e = arg;
+    (void)pool, (void)worker;
+    e->half[side] = extract(e->ctx, e->g, e->where, (int8_t)side, e->number);
+}
+
 static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item);
 
 static mpk_status hand_on(mpki_pool *pool, int worker, part half) {
@@ -98,6 +120,7 @@ static mpk_status hand_on(mpki_pool *pool, int worker, part half) {
 static mpk_status split(mpki_pool *pool, int worker, part *p) {
     mpk_context *ctx = p->all->ctx;
     mpki_nd_graph *g = p->graph;
+    int32_t *coarse = p->below ? NULL : p->all->coarse;
     /* what is drawn depends on the place in the tree alone, not on who came first */
     uint64_t random = p->all->seed ^ ((uint64_t)p->first << 32) ^ (uint64_t)g->n * MPKI_GOLDEN;
     random = random ? random : 1;
@@ -114,27 +137,32 @@ static mpk_status split(mpki_pool *pool, int worker, part *p) {
     if (!mpk_failed(status)) status = mpki_nd_separate(&task, g, &random, where);
     if (!mpk_failed(status)) {
         if (g->coarser) mpki_nd_graph_free(ctx, &g->coarser);
-        half[0] = extract(ctx, g, where, MPKI_ND_A, number);
-        half[1] = half[0] ? extract(ctx, g, where, MPKI_ND_B, number) : NULL;
-        if (!half[1]) status = mpki_failed(ctx);
+        extraction e = {ctx, g, where, number, {NULL, NULL}};
+        mpki_pool_for(g->n > MANY ? pool : NULL, worker, 2, extract_item, &e);
+        half[0] = e.half[0], half[1] = e.half[1];
+        if (!half[0] || !half[1]) status = mpki_failed(ctx);
     }
     int32_t first = p->first;
     if (!mpk_failed(status)) {
         int32_t larger = half[0]->n > half[1]->n ? half[0]->n : half[1]->n;
         poor = larger > POOR * g->n;
-        if (poor) status = order_leaf(p->all, g, first);
+        if (poor) status = order_leaf(p->all, g, first, p->all->perm, coarse);
     }
     if (!mpk_failed(status) && !poor) {
         int32_t last = first + g->n;
-        for (int32_t v = g->n - 1; v >= 0; v--)
-            if (where[v] == MPKI_ND_SEP) p->all->perm[--last] = g->label[v];
+        for (int32_t v = g->n - 1; v >= 0; v--) {
+            if (where[v] != MPKI_ND_SEP) continue;
+            p->all->perm[--last] = g->label[v];
+            if (coarse) coarse[last] = g->label[v];
+        }
         p->all->placed += first + g->n - last;
     }
     mpki_nd_graph_free(ctx, &p->graph);
     mpki_release(ctx, where);
     mpki_release(ctx, number);
     if (!mpk_failed(status) && !poor) {
-        part a = {p->all, half[0], first}, b = {p->all, half[1], first + half[0]->n};
+        part a = {p->all, half[0], first, p->below},
+             b = {p->all, half[1], first + half[0]->n, p->below};
         half[0] = half[1] = NULL;
         status = hand_on(pool, worker, a);
         mpk_status other = hand_on(pool, worker, b);
@@ -152,11 +180,13 @@ static void dissect(mpki_pool *pool, int worker, void *arg, int64_t item) {
     mpk_context *ctx = d->ctx;
     mpk_status status = MPK_OK;
     (void)item;
-    if (!d->failed && !d->stop) {
-        if (p->graph->n <= d->leaf || p->graph->xadj[p->graph->n] == 0)
-            status = p->graph->n ? order_leaf(d, p->graph, p->first) : MPK_OK;
-        else
-            status = split(pool, worker, p);
+    if (!d->failed && !d->stop && p->graph->n) {
+        const mpki_nd_graph *g = p->graph;
+        const bool ends = g->n <= d->leaves.size || g->xadj[g->n] == 0;
+        int32_t *coarse = !p->below && (ends || g->n <= d->leaves.coarse) ? d->coarse : NULL;
+        if (ends || coarse) status = order_leaf(d, g, p->first, ends ? d->perm : NULL, coarse);
+        p->below = p->below || coarse;
+        if (!mpk_failed(status) && !ends) status = split(pool, worker, p);
     }
     if (mpk_failed(status)) d->failed = status;
     mpki_nd_graph_free(ctx, &p->graph);
@@ -183,8 +213,9 @@ int64_t mpki_nd_tasks(int32_t n) {
     return n / PARALLEL * 4 + 64;
 }
 
-mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
-                         mpki_pool *pool, int32_t *perm, mpki_nd **nd) {
+mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                         mpki_nd_leaves leaves, mpki_pool *pool, int32_t *perm, int32_t *coarse,
+                         mpki_nd **nd) {
     if (graph->xadj[graph->n] > INT32_MAX)
         return mpki_error(ctx, MPK_ERR_UNSUPPORTED, STAGE, graph->xadj[graph->n],
                           "%lld edges are too many for nested dissection",
@@ -200,9 +231,11 @@ mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed
     *d = (dissection){.ctx = ctx,
                       .seed = (uint64_t)seed * 0xD1342543DE82EF95u + 1,
                       .n = graph->n,
-                      .leaf = leaf > 0 ? leaf : MPKI_ND_LEAF,
-                      .perm = perm};
-    *root = (part){d, g, 0};
+                      .leaves = leaves,
+                      .perm = perm,
+                      .coarse = coarse};
+    if (leaves.size <= 0) d->leaves.size = MPKI_ND_LEAF;
+    *root = (part){d, g, 0, false};
     if (pool)
         mpki_pool_push(pool, graph->n, dissect, root, 0);
     else
@@ -232,7 +265,8 @@ mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed
         pool = mpki_context_pool(ctx, threads, mpki_nd_tasks(graph->n));
         if (!pool) return mpki_failed(ctx);
     }
-    mpk_status status = mpki_nd_begin(ctx, graph, seed, leaf, pool, perm, &nd);
+    mpk_status status =
+        mpki_nd_begin(ctx, graph, seed, (mpki_nd_leaves){leaf, 0}, pool, perm, NULL, &nd);
     if (mpk_failed(status)) return status;
     if (pool) mpki_pool_run(pool);
     return mpki_nd_end(&nd);

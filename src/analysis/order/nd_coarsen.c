@@ -8,7 +8,8 @@ static const char STAGE[] = "order";
 
 enum {
     SHARES = 16, /* workers of one contraction, at most */
-    WIDE = 16384 /* vertices from which there are several */
+    WIDE = 4096, /* vertices from which there are several */
+    AHEAD = 8    /* vertices that a search asks memory for before it comes to them */
 };
 
 mpki_nd_graph *mpki_nd_graph_create(mpk_context *ctx, int32_t n, int64_t edges, bool edge_weights) {
@@ -63,6 +64,8 @@ static int32_t heavy_edge_matching(const mpki_nd_task *task, const mpki_nd_graph
     for (int32_t v = 0; v < g->n; v++) match[v] = -1;
     for (int32_t k = 0; k < g->n; k++) {
         int32_t v = order[k], best = v, heaviest = 0;
+        if (k + 2 * AHEAD < g->n) __builtin_prefetch(&g->xadj[order[k + 2 * AHEAD]]);
+        if (k + AHEAD < g->n) __builtin_prefetch(&g->adj[g->xadj[order[k + AHEAD]]]);
         if (mpki_asks(asking, 4 * (g->xadj[v + 1] - g->xadj[v])) || mpki_nd_unwanted(task)) break;
         if (match[v] >= 0) continue;
         int64_t room = max_weight - g->weight[v];
@@ -125,7 +128,7 @@ typedef struct contraction {
     const mpki_nd_graph *g;
     mpki_nd_graph *c;
     const int32_t *match;
-    int32_t *place; /* c->n for each share, all -1 */
+    int32_t *place; /* c->n for each share */
     share *share;
 } contraction;
 
@@ -139,6 +142,7 @@ static void contract_share(mpki_pool *pool, int worker, void *arg, int64_t item)
     share *s = &t->share[item];
     int32_t fill = s->begin;
     (void)pool, (void)worker;
+    memset(place, -1, (size_t)c->n * sizeof *place);
     for (int32_t v = s->from; v < s->to; v++) {
         if (match[v] < v) continue;
         int32_t self = coarse[v], first = fill;
@@ -199,7 +203,6 @@ static mpki_nd_graph *contract(mpk_context *ctx, mpki_pool *pool, int worker,
         mpki_nd_graph_free(ctx, &c);
         return NULL;
     }
-    memset(place, -1, (size_t)shares * (size_t)cn * sizeof *place);
     contraction t = {ctx, g, c, match, place, list};
     mpki_pool_for(pool, worker, shares, contract_share, &t);
     int32_t fill = 0;

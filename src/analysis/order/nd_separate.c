@@ -35,7 +35,8 @@ typedef struct state {
     /* separator vertices by gain: lists for each of BUCKETS ranges, the latest comer first, so that
      * moves stay close together; no gain above that of the list `top` */
     int32_t *head, *next, *before, *list; /* BUCKETS, n, n, n: list[v] = its list, -1: in none */
-    int32_t top, most, shift;             /* gain g is in list (most - g) >> shift, or the last */
+    int32_t top, most, shift; /* gain g is in list (most - g) >> shift, or the last; most: weight of
+                                 the heaviest vertex */
     /* what a pass did: vertex moved, and where its pulled neighbours end in the list */
     int32_t *moved, *pulled, *pulled_end;
     const mpki_nd_task *task;
@@ -73,12 +74,17 @@ static void weigh(state *s) {
 
 /* ---- the queue ------------------------------------------------------------------------------- */
 
-static void queue_clear(state *s) {
+/* s works on g from now on. */
+static void enter(state *s, const mpki_nd_graph *g) {
     int32_t heaviest = 1;
-    for (int32_t v = 0; v < s->g->n; v++)
-        if (s->g->weight[v] > heaviest) heaviest = s->g->weight[v];
+    for (int32_t v = 0; v < g->n; v++)
+        if (g->weight[v] > heaviest) heaviest = g->weight[v];
+    s->g = g;
     s->most = heaviest;
     for (s->shift = 0; (int64_t)heaviest * 16 >> s->shift >= BUCKETS; s->shift++) {}
+}
+
+static void queue_clear(state *s) {
     for (int32_t k = 0; k < BUCKETS; k++) s->head[k] = -1;
     s->top = BUCKETS;
 }
@@ -113,6 +119,13 @@ static inline int32_t queue_pop(state *s) {
 }
 
 /* ---- one pass -------------------------------------------------------------------------------- */
+
+/* The first vertex of the separator from v on; n: there is none. */
+static int32_t next_in_separator(const state *s, int32_t v) {
+    const size_t left = (size_t)(s->g->n - v);
+    const int8_t *found = left ? memchr(s->where + v, MPKI_ND_SEP, left) : NULL;
+    return found ? (int32_t)(found - s->where) : s->g->n;
+}
 
 static int32_t neighbours_in(const state *s, int32_t v, int8_t part) {
     int32_t sum = 0;
@@ -182,8 +195,7 @@ static bool pass(state *s, int8_t to, int32_t run) {
     int64_t limit = (int64_t)(LOPSIDED * (double)(s->part[0] + s->part[1] + s->part[2])) + 1;
     quality best = judge(s);
     queue_clear(s);
-    for (int32_t v = 0; v < n; v++) {
-        if (s->where[v] != MPKI_ND_SEP) continue;
+    for (int32_t v = 0; (v = next_in_separator(s, v)) < n; v++) {
         s->outside[v] = neighbours_in(s, v, (int8_t)(1 - to));
         enqueue(s, v);
     }
@@ -271,7 +283,7 @@ static void uncoarsen(state *s, const mpki_nd_graph *finest, int8_t **spare) {
         for (int32_t v = 0; v < g->n; v++) (*spare)[v] = coarse[g->map[v]];
         s->where = *spare;
         *spare = coarse;
-        s->g = g;
+        enter(s, g);
         refine(s);
     }
 }
@@ -314,7 +326,7 @@ static void attempt_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     a->status = mpki_nd_coarsen(&task, g, target, &a->random);
     if (mpk_failed(a->status)) goto done;
     s.where = two;
-    s.g = coarsest(g);
+    enter(&s, coarsest(g));
     start(&s, &a->random, spare);
     uncoarsen(&s, g, &spare);
     a->result = judge(&s);
@@ -371,7 +383,7 @@ mpk_status mpki_nd_separate(const mpki_nd_task *task, mpki_nd_graph *graph, uint
         status =
             attempt_all(task, middle, graph->n > LARGE ? RUNS_LARGE : RUNS_SMALL, random, s.where);
     if (mpk_failed(status)) goto done;
-    s.g = middle;
+    enter(&s, middle);
     weigh(&s);
     uncoarsen(&s, graph, &spare);
     if (mpki_cancelled(ctx)) status = mpki_stopped(ctx, STAGE);

@@ -110,11 +110,12 @@ static mpk_status place_dense(mpk_context *ctx, const mpki_graph *graph, int64_t
 
 /* What a method is given: the graph without dense vertices and with twins merged. */
 typedef struct prepared {
-    mpki_graph whole;           /* borrowed */
-    const mpki_graph *bare;     /* one of these three */
-    mpki_graph part, small;     /* n = 0: the graph before it will do */
-    int32_t *keep, *map, *perm; /* part -> whole, part -> small; room for bare's order */
-    int64_t limit;              /* of degrees */
+    mpki_graph whole;       /* borrowed */
+    const mpki_graph *bare; /* one of these three */
+    mpki_graph part, small; /* n = 0: the graph before it will do */
+    int32_t *keep, *map;    /* part -> whole, part -> small */
+    int32_t *perm, *coarse; /* room for bare's order, and for another one; NULL: not wanted */
+    int64_t limit;          /* of degrees */
     int32_t kept;
 } prepared;
 
@@ -124,6 +125,7 @@ static void prepared_free(mpk_context *ctx, prepared *p) {
     mpki_release(ctx, p->keep);
     mpki_release(ctx, p->map);
     mpki_release(ctx, p->perm);
+    mpki_release(ctx, p->coarse);
     *p = (prepared){0};
 }
 
@@ -151,14 +153,14 @@ static mpk_status prepare(mpk_context *ctx, const mpki_graph *graph, mpk_orderin
     return status;
 }
 
-/* From p->perm to an order of the whole graph. */
-static mpk_status finish(mpk_context *ctx, const prepared *p, int32_t *perm) {
+/* From an order of p->bare to one of the whole graph. */
+static mpk_status finish(mpk_context *ctx, const prepared *p, const int32_t *bare, int32_t *perm) {
     const int32_t dense = p->whole.n - p->kept;
     mpk_status status = MPK_OK;
     if (p->small.n > 0)
-        status = mpki_twins_expand(ctx, p->kept, p->map, p->small.n, p->perm, perm);
+        status = mpki_twins_expand(ctx, p->kept, p->map, p->small.n, bare, perm);
     else
-        memcpy(perm, p->perm, (size_t)p->kept * sizeof *perm);
+        memcpy(perm, bare, (size_t)p->kept * sizeof *perm);
     if (mpk_failed(status) || dense == 0) return status;
     for (int32_t k = 0; k < p->kept; k++) perm[k] = p->keep[perm[k]];
     return place_dense(ctx, &p->whole, p->limit, dense, perm + p->kept);
@@ -175,7 +177,7 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
     mpk_status status = prepare(ctx, graph, method, &p);
     if (mpk_failed(status)) return status;
     if (p.bare->n > 0) status = order_by(ctx, p.bare, method, seed, leaf, threads, p.perm);
-    if (!mpk_failed(status)) status = finish(ctx, &p, perm);
+    if (!mpk_failed(status)) status = finish(ctx, &p, p.perm, perm);
     prepared_free(ctx, &p);
     return status;
 }
@@ -191,13 +193,26 @@ struct mpki_dissection {
 };
 
 mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 int32_t leaf, mpki_pool *pool, mpki_dissection **begun) {
+                                 mpki_nd_leaves leaves, mpki_pool *pool, mpki_dissection **begun) {
     mpki_dissection *d = MPKI_ZNEW(ctx, STAGE, 1, mpki_dissection);
     mpk_status status = d ? prepare(ctx, graph, MPK_ORDERING_ND, &d->p) : mpki_failed(ctx);
+    if (!mpk_failed(status) && leaves.coarse > 0 &&
+        !(d->p.coarse = MPKI_NEW(ctx, STAGE, d->p.bare->n, int32_t)))
+        status = mpki_failed(ctx);
     if (!mpk_failed(status) && d->p.bare->n > 0)
-        status = mpki_nd_begin(ctx, d->p.bare, seed, leaf, pool, d->p.perm, &d->nd);
-    if (mpk_failed(status)) (void)mpki_dissection_end(ctx, &d, NULL);
+        status = mpki_nd_begin(ctx, d->p.bare, seed, leaves, pool, d->p.perm, d->p.coarse, &d->nd);
+    if (mpk_failed(status)) (void)mpki_dissection_end(ctx, &d, NULL, NULL);
     *begun = d;
+    return status;
+}
+
+mpk_status mpki_dissection_run(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                               mpki_nd_leaves leaves, int threads, mpki_dissection **begun) {
+    mpki_pool *pool = NULL;
+    if (threads > 1 && !(pool = mpki_context_pool(ctx, threads, mpki_nd_tasks(graph->n))))
+        return mpki_failed(ctx);
+    const mpk_status status = mpki_dissection_begin(ctx, graph, seed, leaves, pool, begun);
+    if (!mpk_failed(status) && pool) mpki_pool_run(pool);
     return status;
 }
 
@@ -205,11 +220,13 @@ void mpki_dissection_give_up(mpki_dissection *begun) {
     if (begun) mpki_nd_give_up(begun->nd);
 }
 
-mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm) {
+mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm,
+                               int32_t *coarse) {
     mpki_dissection *d = *begun;
     if (!d) return MPK_OK;
     mpk_status status = mpki_nd_end(&d->nd);
-    if (!mpk_failed(status) && perm) status = finish(ctx, &d->p, perm);
+    if (!mpk_failed(status) && perm) status = finish(ctx, &d->p, d->p.perm, perm);
+    if (!mpk_failed(status) && coarse) status = finish(ctx, &d->p, d->p.coarse, coarse);
     prepared_free(ctx, &d->p);
     mpki_release(ctx, d);
     *begun = NULL;
@@ -293,7 +310,7 @@ mpk_status mpki_order_improve(mpk_context *ctx, const mpki_graph *graph, int64_t
     int32_t *perm = MPKI_NEW(ctx, STAGE, graph->n, int32_t);
     if (!perm) return mpki_failed(ctx);
     mpk_status status = begun && *begun
-                            ? mpki_dissection_end(ctx, begun, perm)
+                            ? mpki_dissection_end(ctx, begun, perm, NULL)
                             : order_graph(ctx, graph, MPK_ORDERING_ND, seed, 0, threads, perm);
     if (!mpk_failed(status)) {
         mpki_pool *pool = mpki_loops_pool(ctx, threads, graph->xadj[graph->n], &status);

@@ -23,9 +23,20 @@ mpk_status mpki_order_scotch(mpk_context *ctx, const mpki_graph *graph, int64_t 
 /** Graphs up to this size, a leaf, are ordered by minimum degree: as a rule; and of graphs of few vertices for
  *  a device, where small fronts go side by side, so that the chain that minimum degree makes of a
  *  leaf is what takes the time. */
-enum { MPKI_ND_LEAF = 150, MPKI_ND_LEAF_DEVICE = 12, MPKI_ND_FEW = 16384 };
+enum { MPKI_ND_LEAF = 150, MPKI_ND_LEAF_DEVICE = 12, MPKI_ND_FEW = 16384, MPKI_ND_FEWEST = 200 };
 static inline int32_t mpki_nd_leaf(const mpki_graph *graph, bool device) {
     return device && graph->n <= MPKI_ND_FEW ? MPKI_ND_LEAF_DEVICE : MPKI_ND_LEAF;
+}
+/** Where a dissection ends: at graphs of so many vertices; and where another order of it would, from which it
+ *  differs within these leaves alone, 0: none is wanted. */
+typedef struct mpki_nd_leaves {
+    int32_t size, coarse;
+} mpki_nd_leaves;
+/** Small leaves for a device, and the usual ones, if these may do better. */
+static inline mpki_nd_leaves mpki_nd_leaves_for(const mpki_graph *graph, bool device) {
+    const int32_t size = mpki_nd_leaf(graph, device);
+    return (mpki_nd_leaves){size,
+                            size < MPKI_ND_LEAF && graph->n >= MPKI_ND_FEWEST ? MPKI_ND_LEAF : 0};
 }
 /** Nested dissection, ours: multilevel vertex separators, halves in parallel; the same permutation
  * whatever the threads. */
@@ -34,11 +45,13 @@ mpk_status mpki_order_nd(mpk_context *ctx, const mpki_graph *graph, int64_t seed
 /** The same as tasks of a pool, beside others of it: begun before the pool runs or by one of its
  *  tasks, ended when the run is over; pool NULL: done at once. The pool must have room for
  *  mpki_nd_tasks(n)
- *  tasks. perm [out] as there, when the run is over; undefined once it has been given up. */
+ *  tasks. perm [out] as there, when the run is over, and coarse with leaves.coarse, NULL: not wanted;
+ *  undefined once it has been given up. */
 typedef struct mpki_nd mpki_nd;
 int64_t mpki_nd_tasks(int32_t n);
-mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
-                         mpki_pool *pool, int32_t *perm, mpki_nd **nd);
+mpk_status mpki_nd_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                         mpki_nd_leaves leaves, mpki_pool *pool, int32_t *perm, int32_t *coarse,
+                         mpki_nd **nd);
 /** From any thread while it goes on; NULL: nothing. */
 void mpki_nd_give_up(mpki_nd *nd);
 mpk_status mpki_nd_end(mpki_nd **nd);
@@ -72,18 +85,23 @@ bool mpki_worth_improving(const mpki_graph *graph, int cores, const mpki_cost *c
 
 /** Nested dissection of a whole graph beside other tasks of a pool: dense vertices set aside and
  *  twins merged as mpki_order() does, so that the order is the same. begin: from a task, or before
- *  the run; end: after the run, with perm [out] n, or NULL where nobody wants the order; give_up:
- *  from any thread between them. leaf: mpki_nd_leaf(). The graph's arrays must stay until the end.
+ *  the run, pool NULL: done at once; end: after the run, with perm [out] n and, with leaves.coarse, coarse,
+ *  or NULL where nobody wants the order; give_up:
+ *  from any thread between them. The graph's arrays must stay until the end.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED. */
 mpk_status mpki_dissection_begin(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
-                                 int32_t leaf, mpki_pool *pool, mpki_dissection **begun);
+                                 mpki_nd_leaves leaves, mpki_pool *pool, mpki_dissection **begun);
 void mpki_dissection_give_up(mpki_dissection *begun);
-mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm);
+mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_t *perm,
+                               int32_t *coarse);
+/** Begun by up to so many threads, and its run is over. */
+mpk_status mpki_dissection_run(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
+                               mpki_nd_leaves leaves, int threads, mpki_dissection **begun);
 
 /** Neither too small to gain by nested dissection, nor too large for its numbers. */
 static inline bool mpki_can_dissect(const mpki_graph *graph, bool device) {
     const int32_t least =
-        mpki_nd_leaf(graph, device) == MPKI_ND_LEAF ? 200 : 3 * MPKI_ND_LEAF_DEVICE;
+        mpki_nd_leaf(graph, device) == MPKI_ND_LEAF ? MPKI_ND_FEWEST : 3 * MPKI_ND_LEAF_DEVICE;
     return graph->n >= least && graph->xadj[graph->n] <= INT32_MAX;
 }
 /** mpki_order() by nested dissection with leaves of that size; 0: MPKI_ND_LEAF. */

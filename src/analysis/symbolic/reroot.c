@@ -15,9 +15,12 @@ static const char STAGE[] = "order";
 static const double LONG = 0.25, SHORTER = 0.75;
 enum { SHARED_ROWS = 256 };
 
-/* For more than two cores a path with this share of all work is cut into parts, too, of so many seconds at
- * least. */
-static const double ALONE = 0.7, PART_S = 50e-6;
+/* A path with this share of all work is cut into parts: as many as there are cores, of so many seconds at
+ * least. Where all takes CUT_S, into PARTS, however few cores it is for, as long as work grows by no more than
+ * this factor: in parts pivots are taken in the direction that they have, so that fewer come late than where
+ * half of the path turns, and one core takes as long; and whoever brings more cores has work for them. */
+static const double ALONE = 0.7, PART_S = 50e-6, CUT_S = 4e-3, DEARER = 1.3;
+enum { PARTS = 16 };
 
 /* By position: the time of a vertex, and until it is done at the soonest; the child that is done last,
  * -1: none, and when the others are. */
@@ -169,37 +172,47 @@ static mpk_status cut(mpk_context *ctx, const mpki_graph *graph, const mpki_etre
     return status;
 }
 
-/* The time of a tree with so many cores, by the guess. */
-static mpk_status time_of(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
-                          int cores, double *time_s) {
+/* The time of a tree with so many cores, by the guess, and of all its vertices on one. */
+typedef struct guess {
+    double time_s, sum_s;
+} guess;
+
+static mpk_status guess_of(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
+                           int cores, guess *g) {
     paths p = {0};
-    double sum = 0;
     const mpk_status status = paths_make(ctx, tree->n, &p);
     if (!mpk_failed(status)) {
-        const int32_t root = find_paths(graph, tree, &p, &sum);
-        *time_s = fmax(p.done[root], sum / cores);
+        const int32_t root = find_paths(graph, tree, &p, &g->sum_s);
+        g->time_s = fmax(p.done[root], g->sum_s / cores);
     }
     paths_free(ctx, &p);
     return status;
 }
 
-/* Replaces *tree by that of perm, if this one takes less time. */
+/* Replaces *tree by that of perm, if neither this one's time on so many cores nor its work is above that. */
 static mpk_status take_better(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph,
-                              const int32_t *perm, int cores, mpki_etree *tree, double *time_s,
+                              const int32_t *perm, int cores, guess most, mpki_etree *tree,
                               bool *taken) {
     mpki_etree other = {0};
-    double other_s = INFINITY;
+    guess found = {INFINITY, INFINITY};
     mpk_status status = mpki_etree_make(ctx, pool, 0, graph, perm, &other);
-    if (!mpk_failed(status)) status = time_of(ctx, graph, &other, cores, &other_s);
-    if (!mpk_failed(status) && other_s < SHORTER * *time_s) {
+    if (!mpk_failed(status)) status = guess_of(ctx, graph, &other, cores, &found);
+    if (!mpk_failed(status) && found.time_s < most.time_s && found.sum_s <= most.sum_s) {
         const mpki_etree swap = *tree;
         *tree = other;
         other = swap;
-        *time_s = other_s;
         *taken = true;
     }
     mpki_etree_free(ctx, &other);
     return status;
+}
+
+/* Parts that the longest path is cut into; below 3: it is not. */
+static int32_t parts_of(double path_s, double sum_s, int cores) {
+    if (path_s < ALONE * sum_s) return 1;
+    const int32_t most = (int32_t)fmin(1024, sum_s / PART_S);
+    const int32_t parts = cores < PARTS && sum_s >= CUT_S ? PARTS : cores;
+    return parts < most ? parts : most;
 }
 
 mpk_status mpki_etree_reroot(mpk_context *ctx, mpki_pool *pool, const mpki_graph *graph, int cores,
@@ -211,7 +224,6 @@ mpk_status mpki_etree_reroot(mpk_context *ctx, mpki_pool *pool, const mpki_graph
     if (mpk_failed(status) || tree->n == 0 || cores < 2) goto done;
     double sum, longest;
     const int32_t root = find_paths(graph, tree, &p, &sum);
-    double time_s = fmax(p.done[root], sum / cores);
     find_middle(&p, root, &longest, &count);
     if (sum < worth_s || p.done[root] < LONG * sum) goto done;
     for (int32_t k = root; k >= 0; k = p.last[k], all++)
@@ -219,16 +231,21 @@ mpk_status mpki_etree_reroot(mpk_context *ctx, mpki_pool *pool, const mpki_graph
     turned_perm = MPKI_NEW(ctx, STAGE, tree->n, int32_t);
     cut_perm = MPKI_NEW(ctx, STAGE, tree->n, int32_t);
     if (!turned_perm || !cut_perm) status = mpki_failed(ctx);
+    const double time_s = fmax(p.done[root], sum / cores);
     const bool turns = longest < SHORTER * time_s;
-    const int32_t parts =
-        cores < 3 || p.done[root] < ALONE * sum ? 1 : (int32_t)fmin(cores, sum / PART_S);
+    const int32_t parts = parts_of(p.done[root], sum, cores);
     if (!mpk_failed(status) && turns) status = turn(ctx, graph, tree, &p, root, count, turned_perm);
     if (!mpk_failed(status) && parts > 2)
         status = cut(ctx, graph, tree, &p, root, all, parts, cut_perm);
-    if (!mpk_failed(status) && turns)
-        status = take_better(ctx, pool, graph, turned_perm, cores, tree, &time_s, turned);
-    if (!mpk_failed(status) && parts > 2)
-        status = take_better(ctx, pool, graph, cut_perm, cores, tree, &time_s, turned);
+    if (!mpk_failed(status) && parts > 2) {
+        const int many = parts > cores ? parts : cores;
+        const double before_s = fmax(turns ? longest : p.done[root], sum / many);
+        const guess most = {SHORTER * before_s, parts > cores ? DEARER * sum : INFINITY};
+        status = take_better(ctx, pool, graph, cut_perm, many, most, tree, turned);
+    }
+    if (!mpk_failed(status) && turns && !*turned)
+        status = take_better(ctx, pool, graph, turned_perm, cores,
+                             (guess){SHORTER * time_s, INFINITY}, tree, turned);
 done:
     mpki_release(ctx, turned_perm);
     mpki_release(ctx, cut_perm);

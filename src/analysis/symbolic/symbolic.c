@@ -103,25 +103,44 @@ static bool dissected(mpk_ordering ordering) {
            ordering == MPK_ORDERING_SCOTCH;
 }
 
+/* Mergers of a column take as long as a loop over so many entries. */
+enum { ENTRIES = 32 };
+
 /* Amalgamation for a device of a tree whose fronts all fit into a block. A front of a warp costs next to
  * nothing beside its columns, which follow each other where children are merged: paths alone decide, or
- * paths after the mergers that cost least, whichever takes less time. nodes [inout] as
- * mpki_nodes_build() made them of the other arguments */
-static mpk_status merge_by_paths(mpk_context *ctx, int32_t n, const int32_t *parent, int32_t *count,
-                                 const char *join, mpki_nodes *nodes) {
-    mpki_nodes other = {0};
-    double mine, others = INFINITY;
-    mpk_status status = mpki_nodes_shorten(ctx, nodes, &mine);
-    if (!mpk_failed(status)) status = mpki_nodes_build(ctx, n, parent, count, join, &other);
-    if (!mpk_failed(status)) status = mpki_nodes_merge(ctx, &mpki_relax_few, &other);
-    if (!mpk_failed(status)) status = mpki_nodes_shorten(ctx, &other, &others);
-    if (!mpk_failed(status) && others < mine) {
-        const mpki_nodes swap = *nodes;
-        *nodes = other;
-        other = swap;
-    }
-    mpki_nodes_free(ctx, &other);
-    return status;
+ * paths after the mergers that cost least, whichever takes less time. */
+typedef struct merging {
+    mpk_context *ctx;
+    int32_t n;
+    const int32_t *parent;
+    int32_t *count;
+    const char *join;
+    mpki_nodes nodes[2]; /* by paths alone; after mergers */
+    double longest[2];
+    mpk_status status[2];
+} merging;
+
+static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t way) {
+    merging *m = arg;
+    (void)pool, (void)worker;
+    mpki_nodes *nodes = &m->nodes[way];
+    mpk_status status = MPK_OK;
+    if (way == 1) status = mpki_nodes_build(m->ctx, m->n, m->parent, m->count, m->join, nodes);
+    if (way == 1 && !mpk_failed(status)) status = mpki_nodes_merge(m->ctx, &mpki_relax_few, nodes);
+    if (!mpk_failed(status)) status = mpki_nodes_shorten(m->ctx, nodes, &m->longest[way]);
+    m->status[way] = status;
+}
+
+/* nodes [inout] as mpki_nodes_build() made them of the other arguments */
+static mpk_status merge_by_paths(mpk_context *ctx, mpki_pool *pool, int32_t n,
+                                 const int32_t *parent, int32_t *count, const char *join,
+                                 mpki_nodes *nodes) {
+    merging m = {ctx, n, parent, count, join, {*nodes}, {INFINITY, INFINITY}, {MPK_OK, MPK_OK}};
+    mpki_pool_for(pool, 0, 2, merge_item, &m);
+    const int wins = m.longest[1] < m.longest[0];
+    *nodes = m.nodes[wins];
+    mpki_nodes_free(ctx, &m.nodes[1 - wins]);
+    return mpk_failed(m.status[0]) ? m.status[0] : m.status[1];
 }
 
 /* perm and iperm by the tree of an order: one that was found before, or *made. *used [out] which. */
@@ -174,7 +193,8 @@ static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *
     }
     if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
     if (relax->children > 0 && mpki_nodes_uncut(&nodes)) {
-        status = merge_by_paths(ctx, n, parent, count, join, &nodes);
+        mpki_pool *pool = mpki_loops_pool(ctx, an->options.threads, ENTRIES * (int64_t)n, &status);
+        if (!mpk_failed(status)) status = merge_by_paths(ctx, pool, n, parent, count, join, &nodes);
     } else {
         double longest;
         status = mpki_nodes_merge(ctx, relax, &nodes);

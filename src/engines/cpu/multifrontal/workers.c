@@ -6,17 +6,17 @@
 #include "engines/cpu/front/storage.h"
 #include "tuning.h"
 
-/* Numbers that are tried, and `most`: about a quarter or a half apart. */
-static int next_number(int workers, int most) {
+/* Numbers that are tried: the same ones however many there are, so that who offers more is not expected to wait
+ * longer. */
+static int next_number(int workers) {
     int step = 1;
-    while (step * 4 <= workers) step *= 2;
-    return workers < most && workers + step > most ? most : workers + step;
+    while (step * 16 <= workers) step *= 2;
+    return workers + step;
 }
 
+/* A quarter less, at least one. */
 static int number_below(int workers) {
-    int below = 1;
-    for (int k = 1; k < workers; k = next_number(k, workers)) below = k;
-    return below;
+    return workers - (workers < 8 ? 1 : workers / 4);
 }
 
 /* Costs of nodes, and of them what a node does alone; `share`: what one more worker has to get of a front;
@@ -40,17 +40,28 @@ static double longest_path(const plan *p, int workers) {
     return longest;
 }
 
-static int useful(const plan *p, int most, double wake) {
-    static const double GAIN = 0.9, LOSS = 0.05; /* of time, to take more; of each worker's */
-    int best = 1;
+/* From so many workers on the path does not get shorter. */
+static double most_helpers(const plan *p) {
+    double most = 1;
+    for (int32_t s = 0; s < p->tree->nsuper; s++)
+        if (p->cost[s] > (most - 1) * p->share) most = 1 + p->cost[s] / p->share;
+    return most;
+}
+
+/* So many, `most` at most, and the seconds that they are expected to take. */
+static int useful(const plan *p, int most, double wake, double *time_s) {
+    static const double GAIN = 0.95, LOSS = 0.05; /* of time, to take more; of each worker's */
     static const double RATE = 1e6 * MPKI_COSTS_A_MICROSECOND;
-    double best_s = p->all / RATE;
-    for (int k = 1; k < most;) {
-        k = next_number(k, most);
-        const double share = p->all / k, path = longest_path(p, k);
+    const double helpers = most_helpers(p);
+    double path = longest_path(p, 1);
+    int best = 1;
+    *time_s = p->all / RATE;
+    for (int before = 1, k; (k = next_number(before)) <= most; before = k) {
+        if (before < helpers) path = longest_path(p, k);
+        const double share = p->all / k;
         const double time = ((share > path ? share : path) + LOSS * share) / RATE +
                             p->walks * (k + MPKI_WAKES_A_WALK) * wake;
-        if (time < GAIN * best_s) best = k, best_s = time;
+        if (time < GAIN * *time_s) best = k, *time_s = time;
     }
     return best;
 }
@@ -95,19 +106,19 @@ static void plan_solve(plan *p, double each) {
 
 mpki_useful mpki_useful_of_plan(mpk_context *ctx, const mpki_tree_view *tree, int threads,
                                 double wake) {
-    mpki_useful found = {1, 1, 1};
+    mpki_useful found = MPKI_USEFUL(1);
     plan p = {.tree = tree};
     p.cost = mpki_alloc(ctx, "factorize", 3 * (int64_t)tree->nsuper + 1, sizeof *p.cost);
     if (!p.cost) return found;
     p.path = p.cost + tree->nsuper;
     p.alone = p.path + tree->nsuper;
     plan_factor(&p);
-    found.factor = p.all < MPKI_WORTH_THREADS ? 1 : useful(&p, threads, wake);
+    found.factor = useful(&p, p.all < MPKI_WORTH_THREADS ? 1 : threads, wake, &found.factor_s);
     /* the tasks are cut for the factorization */
     plan_solve(&p, 1);
-    found.solve = p.all < MPKI_SOLVE_WORTH ? 1 : useful(&p, found.factor, wake);
+    found.solve = useful(&p, p.all < MPKI_SOLVE_WORTH ? 1 : found.factor, wake, &found.solve_s);
     plan_solve(&p, MPKI_SIDES_COST);
-    found.sides = p.all < MPKI_SOLVE_WORTH ? 1 : useful(&p, found.factor, wake);
+    found.sides = useful(&p, p.all < MPKI_SOLVE_WORTH ? 1 : found.factor, wake, &found.sides_s);
     mpki_release(ctx, p.cost);
     return found;
 }
@@ -115,13 +126,13 @@ mpki_useful mpki_useful_of_plan(mpk_context *ctx, const mpki_tree_view *tree, in
 mpki_useful mpki_useful_workers(mpk_context *ctx, const mpki_tree_view *tree, int threads) {
     double cost = 0;
     threads = mpki_context_threads(ctx, threads);
-    if (mpki_context_takes_all(ctx)) return (mpki_useful){threads, threads, threads};
+    if (mpki_context_takes_all(ctx)) return MPKI_USEFUL(threads);
     for (int32_t s = 0; s < tree->nsuper; s++) {
         double w, m;
         rows_of(tree, s, &w, &m);
         cost += mpki_node_cost(w, m, tree->flops[s]);
     }
-    if (threads < 2 || cost < MPKI_WORTH_THREADS) return (mpki_useful){1, 1, 1};
+    if (threads < 2 || cost < MPKI_WORTH_THREADS) return MPKI_USEFUL(1);
     const mpki_useful most = mpki_useful_of_plan(ctx, tree, threads, 0);
     if (most.factor == 1) return most; /* nor need it be measured */
     return mpki_useful_of_plan(ctx, tree, threads, mpki_context_wake_s(ctx, threads));

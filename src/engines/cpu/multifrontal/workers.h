@@ -5,15 +5,19 @@
  *  worker costs; later by how busy they were. The bits do not depend on it. */
 #include "engines/interface/engine.h"
 
-/** Numbers of workers for a factorization, and for a solve with one right-hand side or several. */
+/** Numbers of workers for a factorization, and for a solve with one right-hand side or several; and
+ *  the seconds that these are expected to take, by the plan, 0: not asked. */
 typedef struct mpki_useful {
     int factor, solve, sides;
+    double factor_s, solve_s, sides_s;
 } mpki_useful;
+#define MPKI_USEFUL(all) ((mpki_useful){.factor = (all), .solve = (all), .sides = (all)})
 
 /** At most `threads`, and no more than there are cores. A pool is made only for trees that are large
  *  enough. Without memory to find out they are 1, and the context has the error. */
 mpki_useful mpki_useful_workers(mpk_context *ctx, const mpki_tree_view *tree, int threads);
-/** The same for cores without end, wake: seconds that it takes to wake a worker. */
+/** The same for cores without end, wake: seconds that it takes to wake a worker. None of the
+ *  three is expected to take longer with more threads. */
 mpki_useful mpki_useful_of_plan(mpk_context *ctx, const mpki_tree_view *tree, int threads,
                                 double wake);
 
