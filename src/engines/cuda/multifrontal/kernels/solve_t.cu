@@ -10,9 +10,10 @@ static mpk_status take(mpki_cuda *cuda, int32_t n, int32_t nrhs, int32_t columns
                        void *y, void *unset, int64_t bytes, const unsigned long long *wanted,
                        void *zero, int64_t zeros) {
     auto kernel = take_kernel<T>;
-    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (n + 255) / 256, 256, 0, n, nrhs, columns, perm, scale,
-                              (const T *)b, ldb, (T *)y, (unsigned long long *)unset, bytes / 8,
-                              wanted, (unsigned long long *)zero, zeros / 8));
+    const int sheets = (columns + nrhs - 1) / nrhs;
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (n + 255) / 256 * sheets, 256, 0, n, nrhs, columns,
+                              perm, scale, (const T *)b, ldb, (T *)y, (unsigned long long *)unset,
+                              bytes / 8, wanted, (unsigned long long *)zero, zeros / 8));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

@@ -355,18 +355,21 @@ __global__ void diagonal_kernel(mpki_cuda_tree t, mpki_cuda_sweep s, int absolut
     }
 }
 
-/** A thread for each position: y := scale b by position, in sheets of nrhs columns, zeros beyond
- *  `columns`; perm NULL: b is in that order already; scale NULL: 1. All bits of `words` words from
- *  `unset` on are set, `zeros` words from `zero` on become 0. If 0 lies at `wanted`, y stays, and
- *  the tickets say that there are no pieces. Called by the slot `take` of mpki_cuda_direct_table.
- *  Barriers: none. */
+/** A thread for each position of each sheet of nrhs columns: y := scale b by position, zeros beyond
+ *  `columns`; perm NULL: b is in that order already; scale NULL: 1. What a thread reads is asked for at
+ *  once. All bits of `words` words from `unset` on are set, `zeros` words from `zero` on become 0. If 0
+ *  lies at `wanted`, y stays, and the tickets say that there are no pieces. Called by the slot `take` of
+ *  mpki_cuda_direct_table. Barriers: none. */
 template <class T>
 __global__ void take_kernel(int n, int nrhs, int columns, const int32_t *perm, const double *scale,
                             const T *b, int64_t ldb, T *y, unsigned long long *unset, int64_t words,
                             const unsigned long long *wanted, unsigned long long *zero,
                             int64_t zeros) {
     typedef typename scalar_of<T>::real R;
+    const int blocks = (n + (int)blockDim.x - 1) / (int)blockDim.x; /* of a sheet */
     const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int sheet = (int)blockIdx.x / blocks, first = sheet * nrhs;
+    const int at = ((int)blockIdx.x - sheet * blocks) * (int)blockDim.x + (int)threadIdx.x;
     after_previous();
     for (int64_t w = k; w < zeros; w += (int64_t)gridDim.x * blockDim.x) zero[w] = 0;
     if (wanted && *wanted == 0) {
@@ -374,13 +377,17 @@ __global__ void take_kernel(int n, int nrhs, int columns, const int32_t *perm, c
         return;
     }
     for (int64_t w = k; w < words; w += (int64_t)gridDim.x * blockDim.x) unset[w] = ~0ull;
-    if (k >= n) return;
-    const int64_t from = perm ? perm[k] : k;
-    for (int c = 0; c < columns; c += nrhs, y += (int64_t)n * nrhs)
-        for (int r = 0; r < nrhs; ++r) {
-            const T x = c + r < columns ? b[from + (c + r) * ldb] : make<T>(0);
-            y[k * nrhs + r] = scale ? x * (R)scale[k] : x;
-        }
+    if (at >= n) return;
+    const int64_t from = perm ? perm[at] : at;
+    const R by = scale ? (R)scale[at] : 1;
+    T x[MPKI_CUDA_RHS];
+#pragma unroll
+    for (int r = 0; r < MPKI_CUDA_RHS; ++r)
+        x[r] = r < nrhs && first + r < columns ? b[from + (first + r) * ldb] : make<T>(0);
+    y += ((int64_t)sheet * n + at) * nrhs;
+#pragma unroll
+    for (int r = 0; r < MPKI_CUDA_RHS; ++r)
+        if (r < nrhs) y[r] = scale ? x[r] * by : x[r];
 }
 
 /** A thread for each position: x := scale y, back in the caller's order. Called by the slot `give`

@@ -115,6 +115,15 @@ template <class T> __device__ inline T receive(const T *p) {
 template <class T> __device__ inline T receive_far(const T *p) {
     return receive(p, poll(p), 60);
 }
+/** A thread: x := NR values side by side, from p on, as they arrive; all are asked for before one is waited
+ *  for. */
+template <int NR, class T>
+__device__ inline void receive_row(const T *p, unsigned pause, T (&x)[NR]) {
+#pragma unroll
+    for (int r = 0; r < NR; ++r) x[r] = poll(p + r);
+#pragma unroll
+    for (int r = 0; r < NR; ++r) x[r] = receive(p + r, x[r], pause);
+}
 
 /** Thread number `own` of `threads`: its part of the lines of the first `rows` rows of some columns
  *  is brought to the L2 cache. Barriers: none. */

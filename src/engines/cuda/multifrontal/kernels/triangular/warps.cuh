@@ -76,12 +76,13 @@ template <int NR, class T> struct child_contribution {
 #pragma unroll
             for (int r = 0; r < NR; ++r)
                 sum[row * NR + r] = sum[row * NR + r] + receive(from + lane * NR + r, value[r]);
-        for (int i = lane + 32; i < rows; i += 32)
+        for (int i = lane + 32; i < rows; i += 32) {
+            T more[NR];
+            receive_row<NR>(from + i * NR, 20, more);
+            T *to = sum + rel[i] * NR;
 #pragma unroll
-            for (int r = 0; r < NR; ++r) {
-                T &to = sum[rel[i] * NR + r];
-                to = to + receive(from + i * NR + r);
-            }
+            for (int r = 0; r < NR; ++r) to[r] = to[r] + more[r];
+        }
         __syncwarp();
     }
 };
@@ -199,8 +200,10 @@ __device__ void backward_by_warp(const mpki_cuda_tree &t, const mpki_cuda_sweep 
     }
     for (int i = e + lane; i < f.n; i += 32) {
         const int p = i < f.w ? a.id[i] : ridx[i - f.w];
+        T there[NR];
+        receive_row<NR>(from + (int64_t)p * NR, 60, there);
 #pragma unroll
-        for (int r = 0; r < NR; ++r) x[i * NR + r] = receive_far(&from[(int64_t)p * NR + r]);
+        for (int r = 0; r < NR; ++r) x[i * NR + r] = there[r];
     }
     __syncwarp();
 #pragma unroll
