@@ -184,7 +184,7 @@ static mpk_status order_for_device(mpki_chooser *c, mpki_trial *t) {
     c->choice->ordering = MPK_ORDERING_AMD;
     if (!mpki_can_dissect(graph, true)) return MPK_OK;
     if (t->device_s[0] == 0) /* trials one after the other */
-        status = mpki_etree_makespan(ctx, graph, &t->tree, t->late, t->device_s);
+        status = mpki_etree_makespan(ctx, c->loops, 0, graph, &t->tree, t->late, t->device_s);
     if (mpk_failed(status) ||
         !mpki_worth_dissecting(graph, c->options->model_threads, t->device_s[0]))
         return status;

@@ -162,7 +162,7 @@ static void guess_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const mpki_graph *graph = mpki_trial_graph(g->c, g->t);
     mpk_status status = mpki_etree_make(g->c->ctx, pool, worker, graph, g->vertex_perm, g->tree);
     if (!mpk_failed(status))
-        status = mpki_makespan_make(g->c->ctx, graph, g->tree, &g->m, &g->time_s);
+        status = mpki_makespan_make(g->c->ctx, pool, worker, graph, g->tree, &g->m, &g->time_s);
     g->status[0] = status;
 }
 
@@ -333,7 +333,7 @@ static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
         mpki_pool_push(pool, (double)INT32_MAX + 1, dissect_item, r, item);
     if (!mpk_failed(status)) status = by_amd(c, pool, worker, t);
     if (!mpk_failed(status) && c->device && !r->out[item])
-        status = mpki_etree_makespan(c->ctx, graph, &t->tree, t->late, t->device_s);
+        status = mpki_etree_makespan(c->ctx, pool, worker, graph, &t->tree, t->late, t->device_s);
     r->status[item] = status;
     if (mpk_failed(status)) {
         for (mpki_pairs k = 0; k < MPKI_PAIRS; k++) give_up(r, k);

@@ -233,7 +233,7 @@ static void test_shorten(void **unused) {
         assert_int_equal(mpki_nodes_build(ctx, n, parent, count, NULL, &nodes), MPK_OK);
         assert_int_equal(nodes.count, children + 1);
         assert_true(mpki_nodes_uncut(&nodes));
-        assert_int_equal(mpki_nodes_shorten(ctx, &nodes, &longest), MPK_OK);
+        assert_int_equal(mpki_nodes_shorten(ctx, NULL, 0, &nodes, &longest), MPK_OK);
         assert_true(longest > 0);
         for (int32_t s = 0; s < nodes.count; s++) alive += nodes.alive[s];
         assert_int_equal(alive, children == 1 ? 1 : 3);
@@ -263,7 +263,7 @@ static void test_shorten_for_warps(void **unused) {
     }
     assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
     assert_int_equal(mpki_nodes_build(ctx, N, parent, count, NULL, &nodes), MPK_OK);
-    assert_int_equal(mpki_nodes_shorten(ctx, &nodes, &longest), MPK_OK);
+    assert_int_equal(mpki_nodes_shorten(ctx, NULL, 0, &nodes, &longest), MPK_OK);
     for (int32_t s = 0; s < nodes.count; s++) {
         if (!nodes.alive[s]) continue;
         alive++;

@@ -66,7 +66,7 @@ mpk_status mpki_gather_late(mpk_context *ctx, const mpk_analysis *an, const int3
     mpk_status status = mpki_failed(ctx);
     if (!mpk_failed(status)) status = mpki_nodes_moved(ctx, an, where, &nodes);
     if (!mpk_failed(status) && mpki_nodes_uncut(&nodes))
-        status = mpki_nodes_shorten(ctx, &nodes, &longest);
+        status = mpki_nodes_shorten(ctx, NULL, 0, &nodes, &longest);
     if (!mpk_failed(status))
         status = tree_of(ctx, an, &nodes, perm, first, parent, &tree.supernodes);
     if (!mpk_failed(status) && !(*out = without_tree(ctx, an))) status = mpki_failed(ctx);

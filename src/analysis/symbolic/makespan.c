@@ -59,8 +59,9 @@ void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m) {
     *m = (mpki_makespan){0};
 }
 
-mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
-                              mpki_makespan *m, double *time_s) {
+mpk_status mpki_makespan_make(mpk_context *ctx, mpki_pool *pool, int worker,
+                              const mpki_graph *graph, const mpki_etree *tree, mpki_makespan *m,
+                              double *time_s) {
     *m = (mpki_makespan){0};
     *time_s = 0;
     mpk_status status = mpki_etree_columns(ctx, graph, tree, &m->columns);
@@ -69,7 +70,7 @@ mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const m
                                   &m->nodes);
     if (!mpk_failed(status))
         status = mpki_nodes_uncut(&m->nodes)
-                     ? mpki_nodes_shorten(ctx, &m->nodes, time_s)
+                     ? mpki_nodes_shorten(ctx, pool, worker, &m->nodes, time_s)
                      : mpki_nodes_merge(ctx, &mpki_relax_default, &m->nodes);
     if (mpk_failed(status)) goto done;
     m->path = MPKI_ZNEW(ctx, STAGE, 2 * ((int64_t)m->nodes.count + 1), double);
@@ -94,10 +95,11 @@ double mpki_makespan_late(mpki_makespan *m, const mpki_graph *graph, const mpki_
     return nodes_time(&m->nodes, column_late, m->path, m->path + m->nodes.count + 1);
 }
 
-mpk_status mpki_etree_makespan(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
-                               const int32_t *late, double time_s[2]) {
+mpk_status mpki_etree_makespan(mpk_context *ctx, mpki_pool *pool, int worker,
+                               const mpki_graph *graph, const mpki_etree *tree, const int32_t *late,
+                               double time_s[2]) {
     mpki_makespan m;
-    const mpk_status status = mpki_makespan_make(ctx, graph, tree, &m, &time_s[0]);
+    const mpk_status status = mpki_makespan_make(ctx, pool, worker, graph, tree, &m, &time_s[0]);
     time_s[1] = time_s[0];
     if (mpk_failed(status)) return status;
     if (late) time_s[1] = mpki_makespan_late(&m, graph, tree, late);
@@ -109,7 +111,7 @@ mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const 
                                const int32_t *late, double time_s[2]) {
     mpki_etree tree;
     mpk_status status = mpki_etree_make(ctx, NULL, 0, graph, perm, &tree);
-    if (!mpk_failed(status)) status = mpki_etree_makespan(ctx, graph, &tree, late, time_s);
+    if (!mpk_failed(status)) status = mpki_etree_makespan(ctx, NULL, 0, graph, &tree, late, time_s);
     mpki_etree_free(ctx, &tree);
     return status;
 }

@@ -4,6 +4,7 @@
  * column, too. A child that is the last one to be done goes into its parent where that shortens the
  * way; another one only as far as the parent's way has time to spare. */
 #include "../../core/heap.h"
+#include "../../core/pool.h"
 #include "symbolic.h"
 
 #include <math.h>
@@ -121,14 +122,85 @@ bool mpki_nodes_uncut(const mpki_nodes *nodes) {
     return true;
 }
 
-mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longest_s) {
+/* ---- subtrees side by side ------------------------------------------------------------------- */
+
+/* A tree of so many nodes is worth threads; and bins for each of these. */
+enum { MANY_NODES = 4096, BINS = 4 };
+
+/* Whole subtrees in bins, the nodes of each in their order; those above them come last. */
+typedef struct bins {
+    const shortening *z;
+    int32_t *of;    /* by node */
+    int32_t *begin; /* bins + 2 */
+    int32_t *node;
+} bins;
+
+/* Of the room for children each bin has its part, as large as itself. */
+static void shorten_bin(mpki_pool *pool, int worker, void *arg, int64_t bin) {
+    const bins *b = arg;
+    shortening z = *b->z;
+    (void)worker;
+    if (pool) z.late.entry += b->begin[bin]; /* else there are no others */
+    for (int32_t k = b->begin[bin]; k < b->begin[bin + 1]; k++) shorten_node(&z, b->node[k]);
+}
+
+/* Returns how many there are; the last one has what is above the others. size [work] zeros, by node */
+static int32_t fill_bins(const mpki_nodes *nodes, int32_t most, int32_t *size, bins *b) {
+    int32_t alive = 0, count = 0, load = 0;
+    for (int32_t s = 0; s < nodes->count; s++) { /* children first */
+        if (!nodes->alive[s]) continue;
+        alive++, size[s]++;
+        if (nodes->parent[s] >= 0) size[nodes->parent[s]] += size[s];
+    }
+    const int32_t each = alive / most + 1;
+    for (int32_t s = nodes->count - 1; s >= 0; s--) {
+        const int32_t up = nodes->parent[s];
+        if (!nodes->alive[s]) continue;
+        b->of[s] = up < 0 ? -1 : b->of[up];
+        if (b->of[s] >= 0 || size[s] > each) continue;
+        b->of[s] = count;
+        load += size[s];
+        if (load >= each && count + 1 < most) count++, load = 0;
+    }
+    count++;
+    for (int32_t s = 0; s < nodes->count; s++) {
+        if (!nodes->alive[s]) continue;
+        if (b->of[s] < 0) b->of[s] = count;
+        b->begin[b->of[s] + 1]++;
+    }
+    for (int32_t k = 0; k <= count; k++) b->begin[k + 1] += b->begin[k];
+    for (int32_t s = nodes->count - 1; s >= 0; s--) /* from the ends of bins to their beginnings */
+        if (nodes->alive[s]) b->node[--b->begin[b->of[s] + 1]] = s;
+    for (int32_t k = 0; k <= count; k++) b->begin[k] = b->begin[k + 1];
+    b->begin[count + 1] = alive;
+    return count + 1;
+}
+
+static mpk_status shorten_all(mpk_context *ctx, mpki_pool *pool, int worker, const shortening *z) {
+    const int32_t count = z->nodes->count, most = BINS * mpki_pool_threads(pool);
+    bins b = {.z = z};
+    int32_t *memory = MPKI_ZNEW(ctx, STAGE, 3 * (int64_t)count + most + 3, int32_t);
+    if (!memory) return mpki_failed(ctx);
+    b.of = memory, b.node = memory + count;
+    b.begin = memory + 3 * (int64_t)count;
+    const int32_t all = fill_bins(z->nodes, most, memory + 2 * (int64_t)count, &b);
+    mpki_pool_for(pool, worker, all - 1, shorten_bin, &b);
+    shorten_bin(NULL, 0, &b, all - 1);
+    mpki_release(ctx, memory);
+    return MPK_OK;
+}
+
+mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nodes *nodes,
+                              double *longest_s) {
     const int64_t count = nodes->count;
     double *times = MPKI_ZNEW(ctx, STAGE, 3 * count + 1, double);
     int32_t *kids = MPKI_ZNEW(ctx, STAGE, count + 1, int32_t);
     mpki_heap_entry *entry = MPKI_NEW(ctx, STAGE, count + 1, mpki_heap_entry);
     const bool uncut = mpki_nodes_uncut(nodes);
     shortening z = {.nodes = nodes};
-    const mpk_status status = times && kids && entry ? MPK_OK : mpki_failed(ctx);
+    const bool shared =
+        mpki_pool_threads(pool) > 1 && (count >= MANY_NODES || mpki_context_takes_all(ctx));
+    mpk_status status = times && kids && entry ? MPK_OK : mpki_failed(ctx);
     *longest_s = 0;
     if (!mpk_failed(status)) {
         z.path = times, z.below = times + count, z.above = times + 2 * count;
@@ -144,7 +216,8 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longe
             const int32_t up = nodes->parent[s];
             if (nodes->alive[s] && up >= 0) z.above[s] = z.above[up] + node_s(&z, up);
         }
-        for (int32_t s = 0; s < count; s++)
+        if (shared) status = shorten_all(ctx, pool, worker, &z);
+        for (int32_t s = 0; s < count && !shared; s++)
             if (nodes->alive[s]) shorten_node(&z, s);
         for (int32_t s = 0; s < count; s++)
             if (nodes->alive[s]) *longest_s = fmax(*longest_s, z.path[s]);

@@ -122,12 +122,12 @@ typedef struct merging {
 
 static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t way) {
     merging *m = arg;
-    (void)pool, (void)worker;
     mpki_nodes *nodes = &m->nodes[way];
     mpk_status status = MPK_OK;
     if (way == 1) status = mpki_nodes_build(m->ctx, m->n, m->parent, m->count, m->join, nodes);
     if (way == 1 && !mpk_failed(status)) status = mpki_nodes_merge(m->ctx, &mpki_relax_few, nodes);
-    if (!mpk_failed(status)) status = mpki_nodes_shorten(m->ctx, nodes, &m->longest[way]);
+    if (!mpk_failed(status))
+        status = mpki_nodes_shorten(m->ctx, pool, worker, nodes, &m->longest[way]);
     m->status[way] = status;
 }
 
@@ -192,14 +192,15 @@ static mpk_status relaxed(mpk_context *ctx, mpk_analysis *an, const mpki_graph *
         goto done;
     }
     if (mpk_failed(status = mpki_nodes_build(ctx, n, parent, count, join, &nodes))) goto done;
+    mpki_pool *mergers = mpki_loops_pool(ctx, an->options.threads, ENTRIES * (int64_t)n, &status);
+    if (mpk_failed(status)) goto done;
     if (relax->children > 0 && mpki_nodes_uncut(&nodes)) {
-        mpki_pool *pool = mpki_loops_pool(ctx, an->options.threads, ENTRIES * (int64_t)n, &status);
-        if (!mpk_failed(status)) status = merge_by_paths(ctx, pool, n, parent, count, join, &nodes);
+        status = merge_by_paths(ctx, mergers, n, parent, count, join, &nodes);
     } else {
         double longest;
         status = mpki_nodes_merge(ctx, relax, &nodes);
         if (!mpk_failed(status) && relax->children > 0 && !dissected(an->info.ordering))
-            status = mpki_nodes_shorten(ctx, &nodes, &longest);
+            status = mpki_nodes_shorten(ctx, mergers, 0, &nodes, &longest);
     }
     if (mpk_failed(status)) goto done;
     if (mpk_failed(status = mpki_nodes_sort(ctx, &nodes))) goto done;

@@ -71,9 +71,10 @@ mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int3
  *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE. */
 mpk_status mpki_order_makespan(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                                const int32_t *late, double time_s[2]);
-/** The same of the order of a tree. */
-mpk_status mpki_etree_makespan(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
-                               const int32_t *late, double time_s[2]);
+/** The same of the order of a tree. pool, worker: of the task that this is part of; NULL, 0: none. */
+mpk_status mpki_etree_makespan(mpk_context *ctx, mpki_pool *pool, int worker,
+                               const mpki_graph *graph, const mpki_etree *tree, const int32_t *late,
+                               double time_s[2]);
 
 /** Rules of amalgamation: a child is merged into its parent when that adds no zeros, or at most
  * `few` of them and the merged front has at most `few_width` columns, or as many as `some` of them
@@ -118,9 +119,10 @@ mpk_status mpki_nodes_moved(mpk_context *ctx, const mpk_analysis *an, const int3
                             mpki_nodes *nodes);
 /** Relaxed amalgamation (Duff & Reid 1983; Ashcraft & Grimes 1989). */
 mpk_status mpki_nodes_merge(mpk_context *ctx, const mpki_relax *relax, mpki_nodes *nodes);
-/** Amalgamation by the longest path, for a device, after that by rules. longest_s [out] its
- *  seconds. Returns MPK_OK | MPK_ERR_MEMORY. */
-mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_nodes *nodes, double *longest_s);
+/** Amalgamation by the longest path, for a device, after that by rules; subtrees side by side, where there
+ *  is a pool. longest_s [out] its seconds. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_pool *pool, int worker, mpki_nodes *nodes,
+                              double *longest_s);
 /** an's tree for a device, after a factorization: columns that were delayed are columns of the
  *  supernode that eliminated them, and paths are shortened.
  *  where [in]  n: that supernode, by position: one above its own, or its own
@@ -164,8 +166,9 @@ typedef struct mpki_makespan {
     mpki_etree columns;
     double *path;
 } mpki_makespan;
-mpk_status mpki_makespan_make(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
-                              mpki_makespan *m, double *time_s);
+mpk_status mpki_makespan_make(mpk_context *ctx, mpki_pool *pool, int worker,
+                              const mpki_graph *graph, const mpki_etree *tree, mpki_makespan *m,
+                              double *time_s);
 double mpki_makespan_late(mpki_makespan *m, const mpki_graph *graph, const mpki_etree *tree,
                           const int32_t *late);
 void mpki_makespan_free(mpk_context *ctx, mpki_makespan *m);
