@@ -15,6 +15,16 @@ static bool single_of(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
 }
 
+static const int64_t LATE_TIMES = 2;
+
+/* Are there so many late columns that gather() asks where they went? */
+static bool may_gather(const mpk_factor *fac) {
+    return fac->direct && fac->engine->direct->late &&
+           fac->info.rejected > LATE_TIMES * fac->weighed &&
+           fac->an->info.ordered_for == MPK_ON_CUDA &&
+           fac->an->options.ordering != MPK_ORDERING_GIVEN;
+}
+
 /* Which values mpki_find_scaling() would scale as the engine can: by sweeps of equilibration
  * alone. */
 static mpk_status take(mpk_factor *fac, const mpk_options *options, const void *ax, bool lower,
@@ -32,7 +42,8 @@ static mpk_status take(mpk_factor *fac, const mpk_options *options, const void *
                                    .place = lower ? NULL : layout->place,
                                    .wide = layout->wide,
                                    .scale = matched,
-                                   .sweeps = matched ? 1 : 4};
+                                   .sweeps = matched ? 1 : 4,
+                                   .begin = !may_gather(fac)};
     return fac->engine->direct->take(fac->direct, &given, taken);
 }
 
@@ -103,13 +114,10 @@ static uint64_t analysed_hash(const mpk_factor *fac) {
  * more where more than twice as many come late. A tree that the caller has chosen stays. After a
  * failure the factor is as it was. */
 static mpk_status gather(mpk_factor *fac) {
-    static const int64_t TIMES = 2;
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpki_direct_engine *engine = fac->engine->direct;
-    if (!fac->direct || !engine->late || fac->info.rejected <= TIMES * fac->weighed ||
-        an->info.ordered_for != MPK_ON_CUDA || an->options.ordering == MPK_ORDERING_GIVEN)
-        return MPK_OK;
+    if (!may_gather(fac)) return MPK_OK;
     mpk_analysis *own = NULL;
     const int64_t weighed = fac->info.rejected;
     int32_t *where = MPKI_NEW(ctx, STAGE, an->n, int32_t);

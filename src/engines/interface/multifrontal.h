@@ -125,6 +125,7 @@ typedef struct mpki_given_view {
     /* how they are scaled: by mpki_equilibrate(), then to powers of two */
     const double *scale; /* n: the scaling to begin with; NULL: 1 */
     int32_t sweeps;
+    bool begin; /* if they are taken, nothing is asked of the last numbers: the next may begin */
 } mpki_given_view;
 
 /** Right-hand sides that are refined together, at most. */
@@ -264,7 +265,8 @@ typedef struct mpki_direct_engine {
      *  and scale them. NULL: the engine has none.
      *  taken [out] false: it has to be done on the host (there are no numbers yet, several values
      *              for an entry, some that are not finite, triangles that differ, no memory); the
-     *              numbers and values that were there are as they were
+     *              numbers and values that were there are as they were. true: there are no numbers,
+     *              if given->begin, until the next factorization
      *  Returns MPK_OK (also where they were not taken) | MPK_ERR_DEVICE */
     mpk_status (*take)(mpki_direct *f, const mpki_given_view *given, bool *taken);
     /** How nearly A takes v to zero, with the values and the scaling that were factorized last.

@@ -14,6 +14,11 @@ typedef struct mpki_cuda_chunk {
 
 enum { MPKI_CUDA_CHUNKS = 64 }; /* each at least a quarter of all before: never that many */
 
+/* How pivots are chosen: fields as in mpki_cuda_tree. */
+typedef struct mpki_cuda_rules {
+    double threshold, small, shift, noise;
+} mpki_cuda_rules;
+
 struct mpki_direct {
     mpk_context *ctx;
     const mpki_device *device;
@@ -80,6 +85,10 @@ struct mpki_direct {
     char *between; /* n scales and the values that were taken, while the device has no memory for
                       another tree; NULL: there are none */
     bool taken;    /* the values in force, or those of the next numbers, came that way */
+    mpki_cuda_rules expected; /* of the first numbers of values that came that way */
+    bool first;               /* the next ones are those */
+    bool has_begun;           /* they have, by the rules that are expected: */
+    int32_t queued;           /* the tasks of so many steps are queued */
     /* D, D^-1 and positions, in the order of plan.unit: fetched when they are asked for */
     void *d, *dinv;
     int32_t *id, *at; /* at: units + 1 */
@@ -163,8 +172,12 @@ void mpki_cuda_direct_drop_rows(mpki_direct *f);
 void mpki_cuda_direct_drop_taking(mpki_direct *f);
 /** A by rows, in device memory, for as long as the numbers. NULL: there is no memory for it. */
 const mpki_cuda_by_rows *mpki_cuda_direct_rows(const mpki_direct *f);
-/** The slots `take` and `give` of mpki_direct_engine. */
-mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, bool *taken);
+/** The slot `take` of mpki_direct_engine. next: NULL; else what the next numbers begin with, and
+ *  tasks(f) queues the first of them, which is done before the host waits. */
+mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given,
+                                 const mpki_cuda_beginning *next,
+                                 mpk_status (*tasks)(mpki_direct *), bool *taken);
+/** The slot `give`. */
 mpk_status mpki_cuda_direct_give(const mpki_direct *f, void *ax, double *scale);
 /** The slot `flatness` of mpki_direct_engine. */
 mpk_status mpki_cuda_direct_flatness(mpki_direct *f, const void *v, uint64_t stamp,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #ifndef MPKI_CUDA_BATCH_PANEL_PARTS_CUH
 #define MPKI_CUDA_BATCH_PANEL_PARTS_CUH
-/** What elimination by panels (panel.cuh) is built on: its shared memory, copies to there, sizes as
- *  integers, products of tiles. */
+/** What elimination by panels (panel.cuh) is built on: its shared memory, sizes as integers, products
+ *  of tiles. */
+#include "engines/cuda/module/fetch.cuh"
 #include "tile.cuh"
 
 namespace mpki {
@@ -24,28 +25,6 @@ template <class R> __host__ __device__ inline size_t panel_bytes(int n) {
     const int rows = panel_rows(n);
     return (size_t)(rows * (rows + 1) / 2 + 2 * PANEL * panel_ld(n)) * sizeof(R) + 64 +
            16 * PANEL_WARPS;
-}
-
-/** *to := *from, to shared memory; it is there after arrived(). By each thread for itself; no
- *  barrier. */
-template <class R> __device__ inline void fetch_entry(R *to, const R *from) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-        "l"(from), "n"(sizeof(R))
-        : "memory");
-#else
-    *to = *from;
-#endif
-}
-
-/** All entries that the warp's lanes fetched are there. By all lanes of a warp; ends with
- *  __syncwarp(). */
-__device__ inline void arrived() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-    __syncwarp();
 }
 
 /** |x| as an integer in the same order: its upper 32 bits. NaN is above all. By each thread for

@@ -39,15 +39,21 @@ static int64_t taken_of_part(const mpki_direct *f) {
 
 /* One further piece of the arena in place of what it has grown by, or of one that was far too large:
  * the next numbers find there as much as these took, and a little more. */
-void mpki_cuda_direct_join_chunks(mpki_direct *f) {
+bool mpki_cuda_direct_joins(const mpki_direct *f) {
     enum { FAR = 4 << 20 };
-    int64_t bytes = f->filled + taken_of_part(f);
-    void *ptr;
+    const int64_t bytes = f->filled + taken_of_part(f);
     const bool large =
         f->chunks == 1 && f->chunk[0].bytes - bytes > FAR && bytes < f->chunk[0].bytes / 2;
-    const bool fresh = f->fresh; /* nothing is known of what numbers take */
+    /* fresh: nothing is known of what numbers take */
+    return !f->fresh && (f->filled > 0 || large);
+}
+
+void mpki_cuda_direct_join_chunks(mpki_direct *f) {
+    int64_t bytes = f->filled + taken_of_part(f);
+    void *ptr;
+    const bool joins = mpki_cuda_direct_joins(f);
     f->fresh = false;
-    if (fresh || (f->filled == 0 && !large)) return;
+    if (!joins) return;
     bytes += bytes / 16 + 65536;
     for (int k = 0; k < f->chunks; k++) device_release(f, f->chunk[k].ptr);
     f->chunks = 0, f->filled = 0;
@@ -71,7 +77,7 @@ void mpki_cuda_direct_drop_device(mpki_direct *f) {
     f->memory_bytes = 0;
     f->filled = 0;
     f->changed = -1;
-    f->planned = f->valid = f->fetched = false;
+    f->planned = f->valid = f->fetched = f->has_begun = false;
 }
 
 void mpki_cuda_direct_drop_host(mpki_direct *f) {

@@ -34,7 +34,7 @@ int64_t mpki_cuda_direct_taking_held(const mpki_direct *f) {
 void mpki_cuda_direct_drop_taking(mpki_direct *f) {
     release(f, f->taking);
     f->taking = NULL;
-    f->taken = false;
+    f->taken = f->has_begun = false;
 }
 
 /* Where each entry is among the caller's values: lower, upper [out] nnz. Returns false where
@@ -138,11 +138,13 @@ static const void *values_there(mpki_direct *f, const mpki_given_view *given, vo
                                                                                           : NULL;
 }
 
-mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, bool *taken) {
+mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given,
+                                 const mpki_cuda_beginning *next,
+                                 mpk_status (*tasks)(mpki_direct *), bool *taken) {
     const mpki_tree_view *tree = &f->tree;
     mpki_cuda *cuda = f->device->cuda;
     void *own;
-    *taken = f->taken = false;
+    *taken = f->taken = f->has_begun = false;
     /* the first numbers of a factor come from the host, and make the memory for later ones */
     if (!f->planned || tree->n == 0 || tree->nnz > INT32_MAX || given->count > INT32_MAX ||
         given->sweeps > MPKI_CUDA_SCALE_ASKED)
@@ -173,13 +175,20 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given, b
                                    .perm = f->perm,
                                    .scale = f->given_scale,
                                    .by_position = (double *)(uintptr_t)f->on.scale};
-    int32_t odd = 1;
-    if (values)
-        (void)MPKI_CUDA_DID(
-            f, f->device->table->direct->values[tree->scalar]->bring(cuda, &a, &how, f->ax, &odd));
+    const mpki_cuda_values_kind *kind = f->device->table->direct->values[tree->scalar];
+    int32_t odd = 1, more = 0, ticket = 0;
+    /* a copy may lie where the next factorization's contributions go, and more sweeps read it again */
+    if (values != given->values) next = NULL;
+    const bool did = values && MPKI_CUDA_DID(f, kind->bring(cuda, &a, &how, f->ax, next, &ticket)) &&
+                     (!next || !mpk_failed(tasks(f))) &&
+                     MPKI_CUDA_DID(f, kind->brought(cuda, &a, &how, f->ax, ticket, &odd, &more));
     if (own) f->device->table->give(cuda, own);
-    if (odd) return mpki_failed(f->ctx);
+    if (!did) return mpki_failed(f->ctx);
+    if (odd) return MPK_OK;
     *taken = f->taken = true;
+    f->first = true;
+    f->has_begun = next && !more;
+    f->valid = f->valid && !f->has_begun;
     return MPK_OK;
 }
 

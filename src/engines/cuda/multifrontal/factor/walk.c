@@ -86,8 +86,9 @@ typedef struct walk {
     mpki_numeric_result *result;
     int32_t known; /* fronts before this one are in f->state */
     int32_t counted;
-    double flops; /* of the fronts before `counted` */
-    bool recut;   /* given up: the plan is to be another one */
+    int32_t queued; /* steps whose tasks are queued before the walk */
+    double flops;   /* of the fronts before `counted` */
+    bool recut;     /* given up: the plan is to be another one */
 } walk;
 
 /* ---- the steps ------------------------------------------------------------------------------- */
@@ -341,35 +342,99 @@ static mpk_status go(walk *z) {
                 larges = l;
             }
         }
-        if (mpk_failed(small_ones(f, l, again))) return mpki_failed(f->ctx);
+        if ((again || l >= z->queued) && mpk_failed(small_ones(f, l, again)))
+            return mpki_failed(f->ctx);
         l++;
     }
     return MPK_OK;
 }
 
-static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
-                        const mpki_pivot_rules *rules) {
-    mpki_cuda *cuda = f->device->cuda;
-    const mpki_cuda_plan *plan = &f->plan;
-    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
-    const double eps = size == 4 || f->tree.scalar == MPK_C ? 0x1p-23 : 0x1p-52;
-    f->flags = (mpki_cuda_flags){.used = mpki_cuda_address(f->growth),
-                                 .end = mpki_cuda_address(f->growth + f->growth_bytes),
-                                 .sums.min_d = INFINITY};
+/* ---- the begin ------------------------------------------------------------------------------- */
+
+/* What the device begins with. */
+static mpki_cuda_beginning beginning(const mpki_direct *f) {
+    mpki_cuda_beginning what = {.state = f->on.state,
+                                .ticket = f->ticket,
+                                .fronts = f->on.fronts,
+                                .tickets = f->plan.steps * MPKI_CUDA_CLASSES,
+                                .to = f->on.flags};
+    what.flags = (mpki_cuda_flags){.used = mpki_cuda_address(f->growth),
+                                   .end = mpki_cuda_address(f->growth + f->growth_bytes),
+                                   .sums.min_d = INFINITY};
     if (f->chunks > 0) {
-        f->flags.used = mpki_cuda_address(f->chunk[0].ptr);
-        f->flags.end = f->flags.used + (unsigned long long)f->chunk[0].bytes;
+        what.flags.used = mpki_cuda_address(f->chunk[0].ptr);
+        what.flags.end = what.flags.used + (unsigned long long)f->chunk[0].bytes;
     }
+    return what;
+}
+
+static mpki_cuda_rules rules_of(const mpki_direct *f, const mpki_pivot_rules *rules) {
+    const int64_t size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    const double eps = size == 4 || f->tree.scalar == MPK_C ? 0x1p-23 : 0x1p-52;
+    return (mpki_cuda_rules){.threshold = rules->threshold < eps ? eps : rules->threshold,
+                             .small = rules->small,
+                             .shift = rules->shift,
+                             .noise = eps * rules->size};
+}
+
+static bool same_rules(const mpki_cuda_rules *a, const mpki_cuda_rules *b) {
+    return a->threshold == b->threshold && a->small == b->small && a->shift == b->shift &&
+           a->noise == b->noise;
+}
+
+static void set_rules(mpki_cuda_tree *tree, const mpki_cuda_rules *rules) {
+    tree->threshold = rules->threshold, tree->small = rules->small;
+    tree->shift = rules->shift, tree->noise = rules->noise;
+}
+
+/* Can the next numbers begin as soon as their values are there, by the rules of the last ones? Not
+ * where the walk would do more first, or takes times. */
+static bool may_begin(const mpki_direct *f) {
+    return f->planned && !f->between && !f->cut_badly && !f->profile && f->plan.fronts > 0 &&
+           f->expected.threshold > 0 && !mpki_cuda_direct_joins(f);
+}
+
+/* The first tasks, by these rules. */
+static mpk_status first_tasks(mpki_direct *f) {
+    const mpki_cuda_plan *plan = &f->plan;
+    const mpki_cuda_tree last = f->on;
+    set_rules(&f->on, &f->expected);
+    for (f->queued = 0; f->queued < plan->steps; f->queued++) {
+        const mpki_cuda_step *step = &plan->step[f->queued];
+        if (step->large_last > step->large_first || mpk_failed(small_ones(f, f->queued, false)))
+            break;
+    }
+    f->on = last; /* of the numbers that there are, should these values be refused */
+    return mpki_failed(f->ctx);
+}
+
+static mpk_status take(mpki_direct *f, const mpki_given_view *given, bool *taken) {
+    const bool early = given->begin && may_begin(f);
+    const mpki_cuda_beginning next = early ? beginning(f) : (mpki_cuda_beginning){0};
+    return mpki_cuda_direct_take(f, given, early ? &next : NULL, first_tasks, taken);
+}
+
+/* *queued [out] steps whose tasks are queued */
+static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
+                        const mpki_pivot_rules *rules, int32_t *queued) {
+    mpki_cuda *cuda = f->device->cuda;
+    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
+    const mpki_cuda_beginning what = beginning(f);
+    const mpki_cuda_rules by = rules_of(f, rules);
+    const bool has_begun = f->has_begun && !ax && same_rules(&by, &f->expected);
+    f->flags = what.flags;
     f->part = f->flags.used, f->filled = 0;
-    f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
-    f->on.small = rules->small, f->on.shift = rules->shift, f->on.noise = eps * rules->size;
+    set_rules(&f->on, &by);
+    if (f->first) f->expected = by;
+    f->has_begun = f->first = false;
+    *queued = has_begun ? f->queued : 0;
+    if (has_begun) return MPK_OK;
     if ((ax &&
          (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
           !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
           !DID(functions(f)->scale(cuda, f->tree.n, f->perm, f->given_scale,
                                    (double *)(uintptr_t)f->on.scale)))) ||
-        !DID(functions(f)->begin(cuda, &f->on, f->ticket, plan->steps * MPKI_CUDA_CLASSES,
-                                 &f->flags)))
+        !DID(functions(f)->begin(cuda, &what)))
         return mpki_failed(f->ctx);
     return MPK_OK;
 }
@@ -430,7 +495,7 @@ static mpk_status walk_once(walk *z, const void *ax, const double *scale,
         return mpki_failed(f->ctx);
     }
     mpki_cuda_direct_join_chunks(f);
-    if (mpk_failed(begin(f, ax, scale, rules)) || mpk_failed(go(z))) {
+    if (mpk_failed(begin(f, ax, scale, rules, &z->queued)) || mpk_failed(go(z))) {
         (void)functions(f)->wait(f->device->cuda);
         return mpki_failed(f->ctx);
     }
@@ -581,7 +646,7 @@ const mpki_direct_engine mpki_cuda_direct = {
     .by_pivots = mpki_cuda_direct_by_pivots,
     .apply = mpki_cuda_direct_apply,
     .refine = mpki_cuda_direct_refine,
-    .take = mpki_cuda_direct_take,
+    .take = take,
     .give = mpki_cuda_direct_give,
     .flatness = mpki_cuda_direct_flatness,
     .estimate = estimate,

@@ -25,6 +25,8 @@ void mpki_cuda_direct_drop_host(mpki_direct *f);
 /** One further piece of the arena in place of what it has grown by. f->flags is what the device had
  *  last. */
 void mpki_cuda_direct_join_chunks(mpki_direct *f);
+/** Would it do anything? */
+bool mpki_cuda_direct_joins(const mpki_direct *f);
 /** More memory for panels that grow, at least `bytes`. f->flags is what the device has. */
 mpk_status mpki_cuda_direct_grow_arena(mpki_direct *f, int64_t bytes);
 /** f->flags to the device. */

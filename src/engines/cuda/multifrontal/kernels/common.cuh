@@ -77,6 +77,14 @@ template <class T> __device__ inline T *contribution_column(T *c, int m, int j) 
            CUT * k;
 }
 
+/** A thread: its share, of one in `step`, of what a factorization begins with. Barriers: none. */
+__device__ inline void begin_share(const mpki_cuda_beginning &what, int first, int step) {
+    for (int k = first; k < what.fronts; k += step)
+        what.state[k] = mpki_cuda_front_state{NULL, 0, 0, 0, MPKI_CUDA_WAITING, 0, 0};
+    for (int k = first; k < what.tickets; k += step) what.ticket[k] = 0;
+    if (first == 0) *what.to = what.flags;
+}
+
 /** A thread: *word := ticket, in the host's memory, after what the grid has written there. The
  *  blocks have met at a counter behind a fence. Barriers: none. */
 __device__ inline void report_is_there(int32_t *word, int32_t ticket) {

@@ -63,24 +63,16 @@ static int scale(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *
     return MPK_OK;
 }
 
-/** A thread for some fronts and tickets: their states are MPKI_CUDA_WAITING, tickets 0, *t.flags
- *  what is given. Barriers: none. */
-static __global__ void begin_kernel(const mpki_cuda_tree t, int32_t *ticket, int tickets,
-                                    const mpki_cuda_flags flags) {
-    const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-    const int step = (int)(gridDim.x * blockDim.x);
-    for (int k = first; k < t.fronts; k += step)
-        t.state[k] = mpki_cuda_front_state{NULL, 0, 0, 0, 0, 0, 0};
-    for (int k = first; k < tickets; k += step) ticket[k] = 0;
-    if (first == 0) *t.flags = flags;
+/** All threads of a grid. Barriers: none. */
+static __global__ void begin_kernel(const mpki_cuda_beginning what) {
+    begin_share(what, (int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(gridDim.x * blockDim.x));
 }
 
-static int begin(mpki_cuda *cuda, const mpki_cuda_tree *t, int32_t *ticket, int32_t tickets,
-                 const mpki_cuda_flags *flags) {
-    const int most = t->fronts > tickets ? t->fronts : tickets, blocks = most / 256 + 1;
+static int begin(mpki_cuda *cuda, const mpki_cuda_beginning *what) {
+    const int most = what->fronts > what->tickets ? what->fronts : what->tickets;
+    const int blocks = most / 256 + 1;
     MPKI_TRY(cudaSetDevice(cuda->device));
-    MPKI_LAUNCH(begin_kernel, blocks < 1024 ? blocks : 1024, 256, 0, cuda->sparse, *t, ticket,
-                tickets, *flags);
+    MPKI_LAUNCH(begin_kernel, blocks < 1024 ? blocks : 1024, 256, 0, cuda->sparse, *what);
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

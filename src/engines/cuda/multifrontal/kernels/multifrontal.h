@@ -100,6 +100,17 @@ typedef struct mpki_cuda_flags {
     int32_t changes, ended;
 } mpki_cuda_flags;
 
+/** What a factorization begins with: states and tickets are 0, *to is what is given. */
+struct mpki_cuda_beginning {
+    mpki_cuda_front_state *state;
+    int32_t *ticket;
+    int32_t fronts, tickets;
+    mpki_cuda_flags *to;
+    mpki_cuda_flags flags;
+};
+/** flags.stuck where a factorization did not begin: more than 1 + any level. */
+enum { MPKI_CUDA_NOT_BEGUN = 0x7fffffff };
+
 /** A front that is not as planned: it has grown, has delayed columns, or is not done. */
 typedef struct mpki_cuda_change {
     mpki_cuda_front_state state;
@@ -382,10 +393,8 @@ typedef struct mpki_cuda_direct_table {
     /** by_position[k] := scale[perm[k]] */
     int (*scale)(mpki_cuda *cuda, int32_t n, const int32_t *perm, const double *scale,
                  double *by_position);
-    /** Before a factorization: tree->state and so many tickets are 0, *tree->flags is what is given
-     *  (host memory). */
-    int (*begin)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t *ticket, int32_t tickets,
-                 const mpki_cuda_flags *flags);
+    /** Before a factorization. */
+    int (*begin)(mpki_cuda *cuda, const mpki_cuda_beginning *what);
     /** Leaves, fronts first .. first + count - 1: of one column, without children. As tasks. */
     int (*leaves)(mpki_cuda *cuda, const mpki_cuda_tree *tree, int32_t first, int32_t count,
                   int32_t level);

@@ -68,13 +68,21 @@ typedef struct mpki_cuda_scaling {
     double *scale, *by_position; /**< [out] n, by problem index and by position */
 } mpki_cuda_scaling;
 
+typedef struct mpki_cuda_beginning mpki_cuda_beginning; /* multifrontal.h */
+
 /** For one kind of entries. */
 typedef struct mpki_cuda_values_kind {
-    /** ax := the lower triangle, and its scaling. Waits until it is known whether the host has to
-     *  look at the values (*odd, host memory): they are not finite, two triangles differ, a
-     *  Hermitian diagonal is not real. Then nothing was written. */
+    /** ax := the lower triangle, and its scaling. Queued.
+     *  next   [in] NULL; else the factorization that begins then. It does not if the host has to
+     *              look at the values, or if they need more sweeps: its tasks do nothing
+     *  ticket [out] for brought() */
     int (*bring)(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how, void *ax,
-                 int32_t *odd);
+                 const mpki_cuda_beginning *next, int32_t *ticket);
+    /** Waits until it is known whether the host has to look at the values (*odd, host memory): they
+     *  are not finite, two triangles differ, a Hermitian diagonal is not real. Then nothing was
+     *  written. *more [out] host memory: there were more sweeps than asked for; they are queued. */
+    int (*brought)(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how,
+                   void *ax, int32_t ticket, int32_t *odd, int32_t *more);
 } mpki_cuda_values_kind;
 
 extern const mpki_cuda_values_kind mpki_s_cuda_values, mpki_d_cuda_values, mpki_c_cuda_values,

@@ -79,6 +79,10 @@ __device__ void check_values(const mpki_cuda_given &a, const mpki_cuda_scaling &
 __device__ static inline bool is_odd(const mpki_cuda_scaling &how) {
     return how.flags[MPKI_CUDA_SCALE_ODD] == how.turn;
 }
+/** A thread: are more sweeps needed than were asked for? */
+__device__ static inline bool is_uneven(const mpki_cuda_scaling &how) {
+    return how.flags[how.sweeps - 1] == how.turn;
+}
 
 /** All blocks of a grid, a thread for some entries: ax := the given values in the factor's order.
  *  Barriers: none. */
@@ -214,16 +218,11 @@ __device__ static void report_scaling(const mpki_cuda_scaling &how, mpki_cuda_re
 
 /** A thread for each position p: how.scale and how.by_position := the nearest powers of two,
  *  between 1 / limit and limit, of the copy that the last sweep left. The last sweep that was asked
- *  for counts even if it found all rows even; later ones do not. early: no further sweeps are
- *  queued yet; if they are needed, nothing is written. Barriers: none. */
-__device__ static void round_scaling(const mpki_cuda_scaling &how, int p, bool early,
-                                     double limit) {
+ *  for counts even if it found all rows even; later ones do not. Barriers: none. */
+__device__ static void round_scaling(const mpki_cuda_scaling &how, int p, double limit) {
     const int sweeps = how.sweeps;
     int k = sweeps - 1;
-    while (k < sweeps + MPKI_CUDA_SCALE_MORE && how.flags[k] == how.turn) {
-        if (early) return;
-        ++k;
-    }
+    while (k < sweeps + MPKI_CUDA_SCALE_MORE && how.flags[k] == how.turn) ++k;
     const int copy = (k < sweeps ? k + 1 : k) & 1;
     const int i = how.perm[p];
     const double last = copy ? how.other[i] : how.scale[i];
@@ -231,6 +230,18 @@ __device__ static void round_scaling(const mpki_cuda_scaling &how, int p, bool e
     x = clamp(x, 1 / limit, limit);
     x = __longlong_as_double(__double_as_longlong(x) & (0x7ffLL << 52));
     how.scale[i] = how.by_position[p] = x;
+}
+
+/** All blocks of a grid: rounds the scaling of all positions, and begins what follows (what.to NULL:
+ *  nothing), if no further sweeps are needed; else writes nothing. Barriers: none. */
+__device__ static void round_and_begin(const mpki_cuda_scaling &how, double limit,
+                                       const mpki_cuda_beginning &what) {
+    const int first = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    const int step = (int)(gridDim.x * blockDim.x);
+    const bool good = !is_odd(how) && !is_uneven(how);
+    for (int p = first; p < how.a.n && good; p += step) round_scaling(how, p, limit);
+    if (what.to && good) begin_share(what, first, step);
+    if (what.to && !good && first == 0) what.to->stuck = MPKI_CUDA_NOT_BEGUN;
 }
 
 /* ---- kernels: values are checked and gathered beside the first sweeps, which read them as they are
@@ -247,22 +258,18 @@ __global__ void __launch_bounds__(THREADS)
     if (how.sweeps == 1) report_scaling(how, report, ticket);
 }
 
-/** Gathers the values; sweep 1 or, if one was asked for, the rounding. */
+/** Gathers the values; sweep 1 or, if one was asked for, the rounding and what follows. */
 template <int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     second_kernel(const mpki_cuda_given a, const mpki_cuda_scaling how, E *ax, int pieces,
-                  double limit, mpki_cuda_report *report, int32_t ticket) {
+                  double limit, const mpki_cuda_beginning next, mpki_cuda_report *report,
+                  int32_t ticket) {
     after_previous();
     if (!is_odd(how)) {
         gather_values(a, ax);
-        if (how.sweeps > 1) {
-            sweep_rows<LANES>(how, sizes_given<E>{a}, 1, pieces);
-        } else {
-            const int step = (int)(gridDim.x * blockDim.x);
-            for (int p = (int)(blockIdx.x * blockDim.x + threadIdx.x); p < a.n; p += step)
-                round_scaling(how, p, true, limit);
-        }
+        if (how.sweeps > 1) sweep_rows<LANES>(how, sizes_given<E>{a}, 1, pieces);
     }
+    if (how.sweeps == 1) round_and_begin(how, limit, next);
     if (how.sweeps == 2) report_scaling(how, report, ticket);
 }
 
@@ -278,10 +285,19 @@ __global__ void __launch_bounds__(THREADS)
     if (k == how.sweeps - 1) report_scaling(how, report, ticket);
 }
 
-static __global__ void round_kernel(const mpki_cuda_scaling how, int n, bool early, double limit) {
+/** The rounding and what follows, after the sweeps that were asked for. */
+static __global__ void __launch_bounds__(THREADS)
+    round_kernel(const mpki_cuda_scaling how, double limit, const mpki_cuda_beginning next) {
+    after_previous();
+    round_and_begin(how, limit, next);
+}
+
+/** The rounding after all sweeps. */
+static __global__ void __launch_bounds__(THREADS)
+    round_at_last_kernel(const mpki_cuda_scaling how, double limit) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     after_previous();
-    if (p < n && !is_odd(how)) round_scaling(how, p, early, limit);
+    if (p < how.a.n) round_scaling(how, p, limit);
 }
 
 static int blocks_for(int64_t count) {
@@ -300,47 +316,66 @@ static mpk_status sweep(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *
     return MPK_OK;
 }
 
-static mpk_status rounded(mpki_cuda *cuda, const mpki_cuda_scaling *how, bool early, double limit) {
-    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, round_kernel, (how->a.n + THREADS - 1) / THREADS, THREADS, 0,
-                              *how, how->a.n, early, limit));
-    return MPK_OK;
+static const double LIMIT = sizeof(R) == sizeof(float) ? 0x1p120 : 0x1p1000;
+
+/* Blocks of a sweep, of which `pieces` have long rows. */
+template <int LANES> static int blocks_to_sweep(const mpki_cuda_scaling *how, int *pieces) {
+    const int ROWS = WARPS * 32 / LANES, all = (how->a.n + ROWS - 1) / ROWS;
+    *pieces = (how->a.pieces + WARPS - 1) / WARPS;
+    return *pieces + (all < 1024 ? all : 1024);
 }
 
-/* All of it is queued before the first flags come back; mostly that is enough. */
 template <int LANES>
 static mpk_status bring_by(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how,
-                           T *ax, int32_t *odd) {
+                           T *ax, const mpki_cuda_beginning *what, int32_t ticket) {
     auto first = first_kernel<LANES, T>;
     auto second = second_kernel<LANES, T>;
-    const double limit = sizeof(R) == sizeof(float) ? 0x1p120 : 0x1p1000;
-    const int ROWS = WARPS * 32 / LANES, all = (a->n + ROWS - 1) / ROWS;
-    const int pieces = (how->a.pieces + WARPS - 1) / WARPS;
-    const int sweeping = pieces + (all < 1024 ? all : 1024);
+    const mpki_cuda_beginning next = what ? *what : mpki_cuda_beginning{};
+    int pieces = 0;
+    const int sweeping = blocks_to_sweep<LANES>(how, &pieces);
     const int checking = blocks_for(a->given > a->nnz ? a->given : a->nnz);
-    const int gathering = blocks_for(a->nnz);
+    const int gathering = blocks_for(a->nnz), rounding = blocks_for(a->n);
     mpki_cuda_report *report = NULL;
     MPKI_PASS(mpki_report_memory(cuda, &report));
-    const int32_t ticket = mpki_next_ticket(cuda);
     MPKI_LAUNCH(first, sweeping > checking ? sweeping : checking, THREADS, 0, cuda->sparse, *a,
                 *how, pieces, report, ticket);
     MPKI_TRY(cudaGetLastError());
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, second, sweeping > gathering ? sweeping : gathering, THREADS, 0,
-                              *a, *how, ax, pieces, limit, report, ticket));
+                              *a, *how, ax, pieces, LIMIT, next, report, ticket));
     MPKI_PASS(sweep<LANES>(cuda, how, ax, 2, how->sweeps, sweeping, pieces, report));
-    if (how->sweeps > 1) MPKI_PASS(rounded(cuda, how, true, limit));
-    MPKI_PASS(mpki_wait_for_report(cuda, &report->scaled, ticket));
-    *odd = report->odd;
-    if (report->odd || !report->uneven) return MPK_OK;
-    MPKI_PASS(sweep<LANES>(cuda, how, ax, how->sweeps, how->sweeps + MPKI_CUDA_SCALE_MORE, sweeping,
-                           pieces, report));
-    return rounded(cuda, how, false, limit);
+    if (how->sweeps > 1)
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, round_kernel, rounding, THREADS, 0, *how, LIMIT, next));
+    return MPK_OK;
 }
 
 static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how, void *ax,
-                 int32_t *odd) {
+                 const mpki_cuda_beginning *next, int32_t *ticket) {
     MPKI_TRY(cudaSetDevice(cuda->device));
-    return a->nnz <= 8 * (int64_t)a->n ? bring_by<8>(cuda, a, how, (T *)ax, odd)
-                                       : bring_by<32>(cuda, a, how, (T *)ax, odd);
+    *ticket = mpki_next_ticket(cuda);
+    return a->nnz <= 8 * (int64_t)a->n ? bring_by<8>(cuda, a, how, (T *)ax, next, *ticket)
+                                       : bring_by<32>(cuda, a, how, (T *)ax, next, *ticket);
 }
 
-extern const mpki_cuda_values_kind FN(cuda_values) = {bring};
+template <int LANES>
+static mpk_status more_sweeps(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *ax) {
+    int pieces = 0;
+    const int sweeping = blocks_to_sweep<LANES>(how, &pieces);
+    MPKI_PASS(sweep<LANES>(cuda, how, ax, how->sweeps, how->sweeps + MPKI_CUDA_SCALE_MORE, sweeping,
+                           pieces, NULL));
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, round_at_last_kernel, (how->a.n + THREADS - 1) / THREADS,
+                              THREADS, 0, *how, LIMIT));
+    return MPK_OK;
+}
+
+static int brought(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how,
+                   void *ax, int32_t ticket, int32_t *odd, int32_t *more) {
+    mpki_cuda_report *report = NULL;
+    MPKI_PASS(mpki_report_memory(cuda, &report));
+    MPKI_PASS(mpki_wait_for_report(cuda, &report->scaled, ticket));
+    *odd = report->odd, *more = !report->odd && report->uneven;
+    if (!*more) return MPK_OK;
+    return a->nnz <= 8 * (int64_t)a->n ? more_sweeps<8>(cuda, how, (const T *)ax)
+                                       : more_sweeps<32>(cuda, how, (const T *)ax);
+}
+
+extern const mpki_cuda_values_kind FN(cuda_values) = {bring, brought};

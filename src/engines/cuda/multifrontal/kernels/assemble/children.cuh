@@ -3,6 +3,7 @@
 #define MPKI_CUDA_MULTIFRONTAL_ASSEMBLE_CHILDREN_CUH
 /** What goes into the front of a task: entries of A, then the children's contributions and delayed
  *  columns. A child that another block works on is waited for by its state in global memory. */
+#include "engines/cuda/module/fetch.cuh"
 #include "front.cuh"
 
 namespace mpki {
@@ -163,6 +164,122 @@ __device__ void add_contribution(const F &f, const T *C, int m, int columns, con
     }
 }
 
+static const int FEW_ROWS = 32; /* of a child that goes through shared memory, at most */
+
+/** Entries that such a child takes there: its contribution as it lies in global memory, and where its
+ *  rows are in the front. */
+template <class T> __host__ __device__ inline int few_rows_entries(int rows) {
+    return rows * leading(rows) + (rows * 4 + (int)sizeof(T) - 1) / (int)sizeof(T);
+}
+
+/** A warp: begins to copy a child of at most FEW_ROWS rows to shared memory; it is there after
+ *  fetched(). Barriers: none. */
+template <class T>
+__device__ inline void fetch_few_rows(const mpki_cuda_tree &t, int64_t contribution, int64_t rel,
+                                      int rows, T *to) {
+    const T *const from = (const T *)t.contribution + contribution;
+    const int lane = (int)threadIdx.x & 31, entries = rows * leading(rows);
+    for (int e = lane; e < entries; e += 32) fetch_entry(to + e, from + e);
+    if (lane < rows) fetch_entry((int32_t *)(to + entries) + lane, t.rel + rel + lane);
+}
+
+/** A thread: f(i[h], j[h]) += C[c[h]] where in[h]; no two of them are one entry. */
+template <int AT_ONCE, class T, class F>
+__device__ inline void add_some(const F &f, const T *C, const bool (&in)[AT_ONCE],
+                                const int (&i)[AT_ONCE], const int (&j)[AT_ONCE],
+                                const int (&c)[AT_ONCE]) {
+    T x[AT_ONCE];
+#pragma unroll
+    for (int h = 0; h < AT_ONCE; ++h) x[h] = in[h] ? f.at(i[h], j[h]) + C[c[h]] : make<T>(0);
+#pragma unroll
+    for (int h = 0; h < AT_ONCE; ++h)
+        if (in[h]) f.at(i[h], j[h]) = x[h];
+}
+
+/** A warp, number `warp` of `warps`, which are a power of two: adds what a child in shared memory
+ *  contributes to its columns of f, each warps-th one. up: columns of the contribution that are
+ *  taken; delayed: rows that lie behind the front's `own` ones. Barriers: it meets the warp before
+ *  it returns. */
+template <class T, class F>
+__device__ inline void add_few_rows(const F &f, const T *C, int rows, int up, int own, int delayed,
+                                    int warp, int warps) {
+    const int lane = (int)threadIdx.x & 31, ld = leading(rows);
+    const int32_t *const rel = (const int32_t *)(C + rows * ld);
+    int r = lane < rows ? rel[lane] : 0;
+    r = r < own ? r : r + delayed;
+    if (rows <= 8) { /* four columns at once */
+        bool in[2];
+        int i[2], j[2], c[2];
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            const int row = lane & 7, column = (lane >> 3) + 4 * h;
+            i[h] = __shfl_sync(0xffffffffu, r, row), j[h] = __shfl_sync(0xffffffffu, r, column);
+            c[h] = row + column * ld;
+            in[h] = row < rows && column <= row && column < up && (j[h] & (warps - 1)) == warp;
+        }
+        add_some(f, C, in, i, j, c);
+    } else {
+        const int AT_ONCE = 4;
+        for (int j0 = 0; j0 < up; j0 += AT_ONCE) {
+            bool in[AT_ONCE];
+            int i[AT_ONCE], j[AT_ONCE], c[AT_ONCE];
+#pragma unroll
+            for (int h = 0; h < AT_ONCE; ++h) {
+                const int column = j0 + h;
+                i[h] = r, j[h] = __shfl_sync(0xffffffffu, r, column & 31);
+                c[h] = lane + column * ld;
+                in[h] =
+                    lane < rows && column <= lane && column < up && (j[h] & (warps - 1)) == warp;
+            }
+            add_some(f, C, in, i, j, c);
+        }
+    }
+    __syncwarp();
+}
+
+/** A warp: the sum of x over the lanes up to this one. Barriers: it meets the warp. */
+__device__ inline int sum_up_to_lane(int x) {
+    const int lane = (int)threadIdx.x & 31;
+#pragma unroll
+    for (int o = 1; o < 32; o *= 2) {
+        const int before = __shfl_sync(0xffffffffu, x, lane >= o ? lane - o : lane);
+        x += lane >= o ? before : 0;
+    }
+    return x;
+}
+
+/** Has child k of those in `some` few rows, and has it delayed nothing? */
+__device__ inline bool has_few_rows(const children_of_task &some, int k) {
+    return some.rows[k] <= FEW_ROWS && some.gone[k] == 0;
+}
+
+/** A block: adds the contributions of described children number `first` and on, all with few rows,
+ *  as far as shared memory holds them, where tiles are afterwards. Returns how many were added, at
+ *  least one. Barriers: it meets the block, also before it returns. */
+template <class T, class F>
+MPKI_APART __device__ int add_through_shared(const mpki_cuda_tree &t, F front, int first, int stop,
+                                             int own, int delayed) {
+    MPKI_SMEM;
+    const children_of_task &some = described();
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
+    const int warps = (int)blockDim.x / 32, k = first + lane;
+    const int size = k < stop ? few_rows_entries<T>(some.rows[k]) : 0;
+    const int end = sum_up_to_lane(size), begin = end - size;
+    const int number = __popc(__ballot_sync(0xffffffffu, k < stop && end <= (int)(m.F - m.S)));
+    for (int c = warp; c < number; c += warps)
+        fetch_few_rows(t, some.contribution[first + c], some.rel[first + c], some.rows[first + c],
+                       m.S + __shfl_sync(0xffffffffu, begin, c));
+    fetched();
+    __syncthreads();
+    for (int c = 0; c < number; ++c)
+        add_few_rows(f, m.S + __shfl_sync(0xffffffffu, begin, c), some.rows[first + c],
+                     some.columns[first + c], own, delayed, warp, warps);
+    __syncthreads();
+    return number;
+}
+
 static const int TOGETHER = 8, TOGETHER_ROWS = 128; /* children; rows of such a front, below 255 */
 
 /** A block: adds the contributions of children first .. first + count - 1 of those in `some`, at
@@ -219,13 +336,7 @@ MPKI_APART __device__ int add_by_columns(const mpki_cuda_tree &t, F front, int f
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, lane = tid & 31, warp = tid / 32;
     const int warps = nt / 32, columns = f.columns;
     const int rows_of_mine = first + lane < count ? some.rows[first + lane] : 0;
-    int end = rows_of_mine; /* of rows up to this lane's child */
-#pragma unroll
-    for (int o = 1; o < 32; o *= 2) {
-        const int before = __shfl_sync(0xffffffffu, end, lane >= o ? lane - o : lane);
-        end += lane >= o ? before : 0;
-    }
-    const int begin = end - rows_of_mine;
+    const int end = sum_up_to_lane(rows_of_mine), begin = end - rows_of_mine;
     const unsigned fit = __ballot_sync(
         0xffffffffu, first + lane < count && (lane + 1) * columns + 4 + 2 * end <= BYTES);
     const int number = __popc(fit);
@@ -346,17 +457,74 @@ __device__ inline bool wait_for_child(const mpki_cuda_tree &t, const mpki_cuda_n
     return true;
 }
 
+/** Has child k of those in `some`, and the one after it? */
+__device__ inline bool several_have_few_rows(const children_of_task &some, int k, int count) {
+    return k + 1 < count && has_few_rows(some, k) && has_few_rows(some, k + 1);
+}
+
+/** A block: add_children() of described children number first .. stop - 1; child: the list of which
+ *  they are entries first .. stop - 1; offset: delayed columns that are there. It chooses between
+ *  add_together(), add_by_columns() and add_contribution(). Returns the offset of what follows.
+ *  Barriers: it meets the block, also before it returns. */
+template <bool H, class T, class F>
+MPKI_APART __device__ int add_others(const mpki_cuda_tree &t, F front, const int32_t *child,
+                                     int first, int stop, int own, int delayed, int offset,
+                                     int32_t *id) {
+    MPKI_SMEM;
+    const children_of_task &some = described();
+    const task_smem<T> m(smem, front.n, front.w, front.columns, !F::PACKED);
+    const F f = front.here(m.F);
+    const int nt = (int)blockDim.x;
+    int turn = 0;
+    if (stop - first >= TOGETHER && f.n <= TOGETHER_ROWS) {
+        bool left = false;
+        for (int k = first; k < stop; ++k) left = left || some.gone[k] > 0;
+        for (; first < stop && !left; first += TOGETHER)
+            add_together<T>(t, f, some, first, stop - first < TOGETHER ? stop - first : TOGETHER,
+                            own, delayed, (unsigned char *)m.row);
+    }
+    while (nt > 32 && first + 1 < stop) {
+        const int number = add_by_columns<T>(t, f, first, stop, own, delayed);
+        if (number == 0) break;
+        for (int k = first; k < first + number && delayed > 0; ++k) {
+            if (some.gone[k] == 0) continue;
+            children_rows(t, k, own, delayed, m.row);
+            __syncthreads();
+            add_delayed<H, T>(t, f, child[k], own, offset, id, m.row);
+            offset += some.gone[k];
+            __syncthreads();
+        }
+        first += number;
+    }
+    /* a child's rows are read while the one before it is added */
+    for (int k = first - 1; k < stop && first < stop; ++k) {
+        int32_t *const mine = m.row + (turn & 1) * f.n, *const other = m.row + (~turn & 1) * f.n;
+        if (k + 1 < stop) children_rows(t, k + 1, own, delayed, other);
+        if (k >= first) {
+            add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
+                             some.columns[k], mine);
+            if (some.gone[k] > 0) {
+                __syncthreads();
+                add_delayed<H, T>(t, f, child[k], own, offset, id, mine);
+                offset += some.gone[k];
+            }
+        }
+        ++turn;
+        __syncthreads();
+    }
+    return offset;
+}
+
 /** A block: adds what children number from .. until - 1 of a front contribute and have delayed to
  *  f, in their order; id: positions of its columns. Only where these are the last children of the
- *  front may they have delayed columns, since delayed columns are numbered from `own` on. row
- *  [work] rows of two children. It chooses between add_together(), add_by_columns() and
- *  add_contribution(). Barriers: it meets the block, also before it returns. */
+ *  front may they have delayed columns, since delayed columns are numbered from `own` on. Barriers:
+ *  it meets the block, also before it returns. */
 template <bool H, class T, class F>
 __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cuda_node &node,
-                             int from, int until, int delayed, int32_t *id, int32_t *row) {
+                             int from, int until, int delayed, int32_t *id) {
     children_of_task &some = described();
     const int tid = (int)threadIdx.x, nt = (int)blockDim.x, own = node.own;
-    int offset = 0, turn = 0;
+    int offset = 0;
     for (int base = from; base < until; base += CHILDREN) {
         const int count = until - base < CHILDREN ? until - base : CHILDREN;
         if (base > from)
@@ -368,43 +536,17 @@ __device__ void add_children(const mpki_cuda_tree &t, const F &f, const mpki_cud
             some.columns[k] = f.columns < f.n ? t.node[c].up : t.node[c].rows;
         }
         __syncthreads();
-        if (until - from >= TOGETHER && f.n <= TOGETHER_ROWS) {
-            bool left = false;
-            for (int k = 0; k < count; ++k) left = left || some.gone[k] > 0;
-            for (int k = 0; k < count && !left; k += TOGETHER)
-                add_together<T>(t, f, some, k, count - k < TOGETHER ? count - k : TOGETHER, own,
-                                delayed, (unsigned char *)row);
-            if (!left) continue;
-        }
-        int first = 0;
-        while (nt > 32 && first + 1 < count) {
-            const int number = add_by_columns<T>(t, f, first, count, own, delayed);
-            if (number == 0) break;
-            for (int k = first; k < first + number && delayed > 0; ++k) {
-                if (some.gone[k] == 0) continue;
-                children_rows(t, k, own, delayed, row);
-                __syncthreads();
-                add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, row);
-                offset += some.gone[k];
-                __syncthreads();
+        for (int first = 0, stop; first < count; first = stop) {
+            if (several_have_few_rows(some, first, count)) {
+                for (stop = first; stop < count && has_few_rows(some, stop);) ++stop;
+                for (int k = first; k < stop;)
+                    k += add_through_shared<T>(t, f, k, stop, own, delayed);
+            } else {
+                for (stop = first + 1; stop < count && !several_have_few_rows(some, stop, count);)
+                    ++stop;
+                offset = add_others<H, T>(t, f, t.child + node.child + base, first, stop, own,
+                                          delayed, offset, id);
             }
-            first += number;
-        }
-        /* a child's rows are read while the one before it is added */
-        for (int k = first - 1; k < count && first < count; ++k) {
-            int32_t *const mine = row + (turn & 1) * f.n, *const other = row + (~turn & 1) * f.n;
-            if (k + 1 < count) children_rows(t, k + 1, own, delayed, other);
-            if (k >= first) {
-                add_contribution(f, (const T *)t.contribution + some.contribution[k], some.rows[k],
-                                 some.columns[k], mine);
-                if (some.gone[k] > 0) {
-                    __syncthreads();
-                    add_delayed<H, T>(t, f, t.child[node.child + base + k], own, offset, id, mine);
-                    offset += some.gone[k];
-                }
-            }
-            ++turn;
-            __syncthreads();
         }
     }
 }

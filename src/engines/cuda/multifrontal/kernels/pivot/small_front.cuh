@@ -388,7 +388,7 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     const outside_front<T> f = {out.a, (T *)t.contribution + node.contribution, n, columns, ld, w};
     add_entries<T>(t, f, node, delayed);
     __syncthreads();
-    add_children<H, T>(t, f, node, 0, node.children, delayed, out.id, m.row);
+    add_children<H, T>(t, f, node, 0, node.children, delayed, out.id);
     MPKI_STAMP(GATHER);
     return task_columns<H, false>(t, f, m, node, out);
 }
@@ -538,8 +538,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_byt
                 __syncthreads();
             }
         }
-        add_children<H, T>(t, f, node, from, until, delayed, panel<T>(place, w, leading(n)).id,
-                           m.row);
+        add_children<H, T>(t, f, node, from, until, delayed, panel<T>(place, w, leading(n)).id);
         from = until;
         if (all) break;
         MPKI_STAMP(ENTRIES);

@@ -13,8 +13,8 @@ namespace mpki {
 static const int WARP_ROWS = MPKI_WARP_FRONT_ROWS;
 static const int WARP_LD = WARP_ROWS + 1; /* of a front in shared memory: odd, so that rows and
                                              columns lie in all banks */
-/** Children of such a front, at most, and entries of A that a lane reads at once. */
-enum { WARP_CHILDREN_MOST = 32, WARP_ENTRIES = 4 };
+/** Entries of A that a lane reads at once. */
+enum { WARP_ENTRIES = 4 };
 
 /** What a warp's front has in shared memory: two rows of what a column gives to others, by turns;
  *  the front; L; the order of its pivots. */
@@ -32,8 +32,7 @@ template <class T> struct warp_smem {
 /** Is front `node` one of these? Entries of more than 8 bytes would take more registers than there
  *  are. */
 template <class T> __device__ inline bool is_warp_front(const mpki_cuda_node &node) {
-    return sizeof(T) <= 8 && node.own > 0 && node.own + node.rows <= WARP_ROWS &&
-           node.children <= WARP_CHILDREN_MOST && node.parts == 0;
+    return sizeof(T) <= 8 && node.own > 0 && node.own + node.rows <= WARP_ROWS && node.parts == 0;
 }
 
 /** A warp: F := the entries of A of a front of n rows, all others 0. Barriers: it meets the warp;
@@ -60,21 +59,19 @@ __device__ inline void warp_entries(const mpki_cuda_tree &t, const mpki_cuda_nod
     }
 }
 
-/** A warp: waits for the children of a front, of which lane k has number k, and adds what they
- *  contribute to F, in their order. first: of the task. Returns false if one of them has delayed
- *  columns or could not be done; F is of no use then. Barriers: it meets the warp, also before it
- *  returns. */
-template <class T>
-__device__ inline bool warp_children(const mpki_cuda_tree &t, const mpki_cuda_node &node, int first,
-                                     T *F) {
-    const int AT_ONCE = 8, lane = (int)threadIdx.x & 31, count = node.children;
-    const bool mine = lane < count;
-    const int child = mine ? t.child[node.child + lane] : 0;
-    const mpki_cuda_node *const of = t.node + child;
-    const int my_rows = mine ? of->rows : 0, parts = mine ? of->parts : 0;
-    const int64_t my_rel = of->rel, my_contribution = of->contribution;
+/** F of a warp's front, for add_few_rows(). */
+template <class T> struct warp_square {
+    T *f;
+    __device__ T &at(int i, int j) const { return f[i + WARP_LD * j]; }
+};
+
+/** A warp: waits for some children of a front, a lane each: child, of `rows` rows and `parts` parts,
+ *  where the lane has one (mine). first: of the task. Returns false if one of them has delayed
+ *  columns or could not be done. Barriers: it meets the warp; what the children wrote is visible to
+ *  all lanes. */
+__device__ inline bool warp_wait(const mpki_cuda_tree &t, bool mine, int child, int parts,
+                                 int first) {
     bool good = true;
-    int at = my_rows; /* so that they have been read before the wait */
     if (mine) {
         const mpki_cuda_front_state *state = t.state + child;
         int done = MPKI_CUDA_DONE;
@@ -84,28 +81,41 @@ __device__ inline bool warp_children(const mpki_cuda_tree &t, const mpki_cuda_no
             __nanosleep(20);
         good = done > MPKI_CUDA_WAITING && state->w == state->nelim;
     }
-    if (!__all_sync(0xffffffffu, good)) return false;
-    MPKI_STAMP(WAIT);
-    for (int k = 0; k < count; ++k) {
-        const int rows = __shfl_sync(0xffffffffu, at, k), ld = leading(rows);
-        const T *const C = (const T *)t.contribution + __shfl_sync(0xffffffffu, my_contribution, k);
-        const int32_t *const rel = t.rel + __shfl_sync(0xffffffffu, my_rel, k);
-        const int row = lane < rows ? rel[lane] : 0;
-        for (int j0 = 0; j0 < rows; j0 += AT_ONCE) {
-            T v[AT_ONCE];
-#pragma unroll
-            for (int q = 0; q < AT_ONCE; ++q) {
-                const bool in = j0 + q <= lane && lane < rows;
-                v[q] = in ? C[lane + (j0 + q) * ld] : make<T>(0);
-            }
-#pragma unroll
-            for (int q = 0; q < AT_ONCE; ++q) {
-                const int column = __shfl_sync(0xffffffffu, row, (j0 + q) & 31);
-                T &x = F[row + WARP_LD * column];
-                if (j0 + q <= lane && lane < rows) x = x + v[q];
+    return __all_sync(0xffffffffu, good);
+}
+
+/** A warp: waits for the children of a front and adds what they contribute to m.F, in their order.
+ *  first: of the task. m.S [work]. Returns false if one of them has delayed columns or could not be
+ *  done; m.F is of no use then. Barriers: it meets the warp, also before it returns. */
+template <class T>
+__device__ inline bool warp_children(const mpki_cuda_tree &t, const mpki_cuda_node &node, int first,
+                                     const warp_smem<T> &m) {
+    const int ROOM = WARP_LD * WARP_ROWS, lane = (int)threadIdx.x & 31;
+    static_assert(WARP_ROWS <= FEW_ROWS, "a child has no more rows than its parent");
+    const warp_square<T> f = {m.F};
+    for (int base = 0; base < node.children; base += 32) {
+        const int count = node.children - base < 32 ? node.children - base : 32;
+        const bool mine = lane < count;
+        const int child = t.child[node.child + base + (mine ? lane : 0)];
+        const mpki_cuda_node *const of = t.node + child;
+        const int rows = mine ? of->rows : 0, size = few_rows_entries<T>(rows);
+        const int64_t rel = of->rel, contribution = of->contribution;
+        if (!warp_wait(t, mine, child, of->parts, first)) return false;
+        if (base + 32 >= node.children) MPKI_STAMP(WAIT);
+        for (int from = 0, number; from < count; from += number) {
+            const int end = sum_up_to_lane(lane >= from ? size : 0), begin = end - size;
+            number = __popc(__ballot_sync(0xffffffffu, mine && lane >= from && end <= ROOM));
+            for (int k = from; k < from + number; ++k)
+                fetch_few_rows(t, __shfl_sync(0xffffffffu, contribution, k),
+                               __shfl_sync(0xffffffffu, rel, k), __shfl_sync(0xffffffffu, rows, k),
+                               m.S + __shfl_sync(0xffffffffu, begin, k));
+            arrived();
+            for (int k = from; k < from + number; ++k) {
+                const int up = __shfl_sync(0xffffffffu, rows, k);
+                add_few_rows(f, m.S + __shfl_sync(0xffffffffu, begin, k), up, up, WARP_ROWS, 0, 0,
+                             1);
             }
         }
-        __syncwarp();
     }
     return true;
 }
@@ -288,12 +298,11 @@ __device__ inline bool warp_search(T (&x)[W], const warp_smem<T> &m, int n, int 
     return !__any_sync(all, bad);
 }
 
-/** A warp: does front s of a task whose first front is `first`. Returns false, and has written
- *  nothing that others read, where a column fails or a child has delayed some. Barriers: it meets
- *  the warp. */
+/** A warp: eliminates front s, which is in m.F; searching: without the quick way. Returns false, and
+ *  has written nothing that others read, where a column fails. Barriers: it meets the warp. */
 template <bool H, int W, class T>
 __device__ inline bool warp_eliminate(const mpki_cuda_tree &t, const mpki_cuda_node &node, int s,
-                                      const warp_smem<T> &m) {
+                                      bool searching, const warp_smem<T> &m) {
     typedef typename scalar_of<T>::real R;
     const int lane = (int)threadIdx.x & 31, w = node.own, n = w + node.rows;
     const pivot_rules<R> rules(t);
@@ -302,7 +311,6 @@ __device__ inline bool warp_eliminate(const mpki_cuda_tree &t, const mpki_cuda_n
     T x[W];
     warp_pivot<T> mine = {make<T>(0), make<T>(0), make<T>(0), make<T>(0), lane};
     int begin = 0; /* of what is left in x */
-    const bool searching = t.way[s] == MPKI_CUDA_SEARCHING;
     if (searching || !warp_quick<H>(x, m, n, w, rules.least(), most, limit, mine)) {
         MPKI_STAMP(TILE);
         if (!warp_search<H>(x, m, n, w, rules.least(), limit, mine)) return false;
@@ -332,10 +340,12 @@ __device__ inline bool warp_eliminate(const mpki_cuda_tree &t, const mpki_cuda_n
     return true;
 }
 
-/** A warp: front s, as warp_eliminate(), from its entries on; smem: warp_smem<T>::bytes(). Called by
- *  task_front(), by the first warp of a block. Barriers: it meets the warp. */
+/** A warp: does front s of a task whose first front is `first`, as t.way[s], `way`, says; smem:
+ *  warp_smem<T>::bytes(). Returns false, and has written nothing that others read, where a column
+ *  fails or a child has delayed some. Called by task_kernel(), by the first warp of a block.
+ *  Barriers: it meets the warp. */
 template <bool H, class T>
-MPKI_APART __device__ bool warp_front(const mpki_cuda_tree &t, int s, int first) {
+MPKI_APART __device__ bool warp_front(const mpki_cuda_tree &t, int s, int first, int way) {
     MPKI_SMEM;
     const warp_smem<T> m(smem);
     const mpki_cuda_node node = t.node[s];
@@ -346,11 +356,13 @@ MPKI_APART __device__ bool warp_front(const mpki_cuda_tree &t, int s, int first)
     MPKI_STAMP(ENTRIES);
     if (node.children == 0)
         MPKI_STAMP(WAIT);
-    else if (!warp_children(t, node, first, m.F))
+    else if (!warp_children(t, node, first, m))
         return false;
     MPKI_STAMP(GATHER);
-    const bool good = n <= WARP_ROWS / 2 ? warp_eliminate<H, WARP_ROWS / 2>(t, node, s, m)
-                                         : warp_eliminate<H, WARP_ROWS>(t, node, s, m);
+    const bool searching = way == MPKI_CUDA_SEARCHING;
+    const bool good = n <= WARP_ROWS / 2
+                          ? warp_eliminate<H, WARP_ROWS / 2>(t, node, s, searching, m)
+                          : warp_eliminate<H, WARP_ROWS>(t, node, s, searching, m);
     MPKI_STAMP(OUT);
     return good;
 }

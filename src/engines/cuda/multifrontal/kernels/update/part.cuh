@@ -287,9 +287,10 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
             /* after a stop it goes on, by blocks of the largest class */
             if (PARTS && t.state[s].done == MPKI_CUDA_DONE) continue;
             if constexpr (sizeof(T) <= 8) {
-                if (goes && is_warp_front<T>(t.node[s]) && t.way[s] != MPKI_CUDA_BY_BLOCK) {
+                const int way = t.way[s];
+                if (goes && is_warp_front<T>(t.node[s]) && way != MPKI_CUDA_BY_BLOCK) {
                     if (threadIdx.x < 32) {
-                        const bool good = warp_front<H, T>(t, s, me.first);
+                        const bool good = warp_front<H, T>(t, s, me.first, way);
                         if (threadIdx.x == 0) did[s & 1] = good;
                     }
                     __syncthreads();
