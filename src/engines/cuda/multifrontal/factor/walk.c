@@ -347,6 +347,14 @@ static mpk_status go(walk *z) {
     return MPK_OK;
 }
 
+/* Are updates of these numbers emulated? auto: where the device's units for doubles are few. */
+static mpk_switch emulation_of(const mpki_direct *f, const mpki_pivot_rules *rules) {
+    if (f->tree.scalar != MPK_D || rules->fp64_emulation != MPK_AUTO)
+        return f->tree.scalar == MPK_D ? rules->fp64_emulation : MPK_OFF;
+    return functions(f)->doubles_slower(f->device->cuda) >= MPKI_SCARCE_DOUBLES ? MPK_AUTO
+                                                                                : MPK_OFF;
+}
+
 static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
                         const mpki_pivot_rules *rules) {
     mpki_cuda *cuda = f->device->cuda;
@@ -361,8 +369,10 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
         f->flags.end = f->flags.used + (unsigned long long)f->chunk[0].bytes;
     }
     f->part = f->flags.used, f->filled = 0;
+    f->emulation = emulation_of(f, rules), f->emulated = 0;
     f->on.threshold = rules->threshold < eps ? eps : rules->threshold;
-    f->on.small = rules->small, f->on.shift = rules->shift, f->on.noise = eps * rules->size;
+    f->on.small = rules->small, f->on.shift = rules->shift,
+    f->on.noise = eps * rules->size * (f->emulation ? MPKI_EMULATED_NOISE : 1);
     if ((ax &&
          (!DID(functions(f)->copy(cuda, f->ax, ax, f->tree.nnz * size, 1)) ||
           !DID(functions(f)->copy(cuda, f->given_scale, scale, n * (int64_t)sizeof *scale, 1)) ||
@@ -384,6 +394,7 @@ static void add_up(walk *z) {
     r->zero = (int64_t)sums->zero, r->two_by_two = (int64_t)sums->pairs;
     r->max_d = sums->max_d, r->min_d = sums->min_d;
     r->perturbed = (int64_t)f->flags.perturbed, r->rejected = (int64_t)f->flags.rejected;
+    r->emulated = f->emulated;
 }
 
 /* Another plan, of this tree; whole: no front is cut in it. *f is as it was where that fails. */
