@@ -120,7 +120,7 @@ static int apply(cli_args *args, const cli_flag *f, const char *value) {
     char *field = (char *)args + f->offset;
     const mpk_option *option = cli_flag_option(f);
     for (int k = 0; option && mpk_option_at(k); k++)
-        if (mpk_option_at(k) == option) args->typed |= UINT64_C(1) << k;
+        if (mpk_option_at(k) == option) args->typed[k / 64] |= UINT64_C(1) << k % 64;
     switch (f->kind) {
     case CLI_SWITCH:
         *(bool *)field = true;
@@ -214,11 +214,13 @@ static int parse_one(cli_args *args, int argc, char **argv, int *k) {
 int cli_check_read(const cli_args *args) {
     const mpk_option *o;
     mpk_options options = args->options;
+    uint64_t asked[2];
+    cli_asked(args, asked);
     if (args->command != CLI_SOLVE && options.method == MPK_METHOD_AUTO)
         options.method = MPK_METHOD_LDLT;
     for (int k = 0; (o = mpk_option_at(k)); k++) {
         char name[64], why[512] = "";
-        if (!(cli_asked(args) >> k & 1)) continue;
+        if (!(asked[k / 64] >> k % 64 & 1)) continue;
         snprintf(name, sizeof name, "%s", o->key);
         for (char *c = name; *c; c++)
             if (*c == '_') *c = '-';
@@ -233,12 +235,12 @@ static bool is_option(const char *word) {
     return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]) && word[1] != '.';
 }
 
-uint64_t cli_asked(const cli_args *args) {
+void cli_asked(const cli_args *args, uint64_t asked[2]) {
     const mpk_option *o;
-    uint64_t asked = args->typed;
+    asked[0] = args->typed[0], asked[1] = args->typed[1];
     for (int k = 0; args->generate && (o = mpk_option_at(k)); k++)
-        if (!strcmp(o->key, "seed")) asked &= ~(UINT64_C(1) << k); /* the generator reads it */
-    return asked;
+        if (!strcmp(o->key, "seed"))
+            asked[k / 64] &= ~(UINT64_C(1) << k % 64); /* the generator reads it */
 }
 
 int cli_parse(cli_args *args, int argc, char **argv) {

@@ -16,7 +16,7 @@ static const char *const names[PHASES] = {"factorize", "solve",    "downdate",
 
 static bool is_typed(const cli_args *args, const char *key) {
     for (int k = 0; mpk_option_at(k); k++)
-        if (!strcmp(mpk_option_at(k)->key, key)) return args->typed >> k & 1;
+        if (!strcmp(mpk_option_at(k)->key, key)) return cli_typed(args, k);
     return false;
 }
 

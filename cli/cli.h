@@ -60,8 +60,8 @@ typedef struct cli_args {
     /* of synthesize, with size and output */
     const char *type, *fill, *way, *target, *order, *match, *butterfly, *krylov;
     bool minimum_norm, json, progress, energy, quiet, force, help, all_options, version;
-    bool pattern;   /* of inverse */
-    uint64_t typed; /* bit k: mpk_option_at(k) was given */
+    bool pattern;      /* of inverse */
+    uint64_t typed[2]; /* bit k % 64 of word k / 64: mpk_option_at(k) was given */
     cli_vsim vsim;
 } cli_args;
 
@@ -143,8 +143,12 @@ void cli_print_failure(const cli_args *args, mpk_status status, const char *mess
 /** The word of `words` (NULL at the end) nearest to `word`, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *words);
 
+/** Was option k, mpk_option_at(k), typed? */
+static inline bool cli_typed(const cli_args *args, int k) {
+    return args->typed[k / 64] >> k % 64 & 1;
+}
 /** The options that were typed and that a solver is to read, as args->typed. */
-uint64_t cli_asked(const cli_args *args);
+void cli_asked(const cli_args *args, uint64_t asked[2]);
 /** The single matrix of a command: a file, "-" or --generate. Returns 0 or the exit code. */
 int cli_matrix(const cli_args *args, mpk_job *job);
 struct cli_backend;

@@ -15,7 +15,7 @@ int cmd_bench(cli_args *args) {
     if (kind < 0) return cli_usage_error(args, "--type is s, d, c or z, not '%s'", type);
     const mpk_option *o;
     for (int k = 0; (o = mpk_option_at(k)) && !strcmp(what, "batch"); k++)
-        if (args->typed >> k & 1 && !strncmp(o->key, "device", strlen("device")))
+        if (cli_typed(args, k) && !strncmp(o->key, "device", strlen("device")))
             return cli_usage_error(args, "option --device is read by metapack bench dense alone");
     if (!strcmp(what, "dense")) return cli_bench_dense(args, (mpk_scalar)kind);
     if (!strcmp(what, "batch")) return cli_bench_batch(args, (mpk_scalar)kind);

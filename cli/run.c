@@ -12,7 +12,7 @@ static int check_source(const cli_args *args) {
     const mpk_option *o;
     const bool only_reads = args->command & (CLI_INFO | CLI_CONVERT);
     for (int k = 0; (o = mpk_option_at(k)); k++) {
-        if (!(args->typed >> k & 1)) continue;
+        if (!cli_typed(args, k)) continue;
         if (only_reads && !args->generate && !strcmp(o->key, "seed"))
             return cli_usage_error(args, "option --seed is read with --generate alone");
         if (args->generate && !strcmp(o->key, "symmetry_tolerance"))
@@ -54,7 +54,9 @@ int cli_matrix(const cli_args *args, mpk_job *job) {
     }
     const int code = check_source(args);
     if (code) return code;
-    job->asked = cli_asked(args);
+    uint64_t asked[2];
+    cli_asked(args, asked);
+    job->asked = asked[0], job->asked_more = asked[1];
     job->most_bytes = args->force ? 0 : CLI_MOST_BYTES;
     job->struct_size = sizeof *job;
     job->matrix = args->nwords ? args->words[0] : NULL;

@@ -116,6 +116,7 @@ _metapack_words() # OPTION -> the words it takes, or nothing
         --jacobi-judge) echo 'first last' ;;
         --isai-frames) echo 'off on' ;;
         --updates) echo 'off on' ;;
+        --fp64-emulation) echo 'off on auto' ;;
     esac
 }
 

@@ -85,6 +85,11 @@ static mpk_status refuse(const work *w, int k, const char *why, const char *more
                       more);
 }
 
+/* Did the caller ask for option k? */
+static bool was_asked(const mpk_job *job, int k) {
+    return (k < 64 ? job->asked >> k : job->asked_more >> (k - 64)) & 1;
+}
+
 /* What a dense job names, known before anything is read: its method, options and files. */
 static mpk_status look_at_dense(work *w) {
     const mpk_job *job = w->job;
@@ -113,7 +118,7 @@ static mpk_status look_at_dense(work *w) {
     if (other)
         return mpki_error(w->ctx, MPK_ERR_ARGUMENT, "job", -1, "option --%s is %s", other, by);
     for (int k = 0; (o = mpk_option_at(k)); k++) {
-        const char *why = job->asked >> k & 1 ? mpki_dense_idle(o, &w->options, w->dense) : NULL;
+        const char *why = was_asked(job, k) ? mpki_dense_idle(o, &w->options, w->dense) : NULL;
         if (why) return refuse(w, k, by, why);
     }
     return MPK_OK;
@@ -157,7 +162,7 @@ static mpk_status look_at_asked(const work *w) {
                           w->job->tree ? w->job->tree : w->job->save,
                           w->job->tree ? "tree" : "factor");
     for (int k = 0; (o = mpk_option_at(k)); k++) {
-        if (!(w->job->asked >> k & 1)) continue;
+        if (!was_asked(w->job, k)) continue;
         if (!mpki_option_is_read(o, &options, general, why, sizeof why))
             return refuse(w, k, why, "");
         const bool order = !strcmp(o->key, "ordering") || !strcmp(o->key, "model_threads");

@@ -75,7 +75,8 @@ typedef struct mpk_factor_info {
     int64_t low_rank_nnz;      /**< direct: numbers of L that are held; nnz, if no block is so */
     double low_rank_flops;     /**< direct: of the factorization with such blocks, their compression
                                     included; `flops`, if there are none */
-    int64_t reserved[1];       /**< 0: for numbers to come; metapack.h, Structs */
+    int64_t emulated;          /**< direct, on a GPU: large fronts that were updated by emulated
+                                    doubles; options.fp64_emulation */
 } mpk_factor_info;
 
 /** Factorize: P S A S P^T + E = L D L^T (L D L^H when Hermitian), L unit lower triangular, D block
@@ -98,7 +99,8 @@ typedef struct mpk_factor_info {
  *          | MPK_ERR_MEMORY, _NUMERIC (overflow, or LLT: a pivot that is not positive), _CANCELLED:
  *            a new *fac stays NULL, an old one holds no factorization any more
  *          | MPK_ERR_UNSUPPORTED: likewise; precision = single or a low_rank_tolerance with method
- *            ldlt on a device, or of an interior (metapack/schur.h)
+ *            ldlt on a device, or of an interior (metapack/schur.h); fp64_emulation = on without a
+ *            device, or of a matrix that is not real and in double
  *  Threads: options.threads. Example: examples/refactor.c */
 MPK_API mpk_status mpk_factorize(mpk_context *ctx, const mpk_analysis *an, const void *ax,
                                  const mpk_options *options, mpk_factor **fac);

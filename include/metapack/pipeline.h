@@ -40,7 +40,7 @@ typedef struct mpk_job {
      *  from 0 or from 1 as the first one says; NULL: options.given_blocks, options.given_pivots. */
     const char *given_blocks, *given_pivots;
     uint64_t
-        asked; /**< bit k: the caller asked for option k, mpk_option_at(k), and one that this run
+        asked; /**< bit k: the caller asked for option k < 64, mpk_option_at(k), and one that this run
                          does not read is an error; 0: nobody asks. Of method auto it is known once
                          the matrix is read: a symmetric one is solved directly, unless direct is off */
     double
@@ -63,6 +63,7 @@ typedef struct mpk_job {
     const char *analysis, *factor, *given_tree;
     const char *save; /**< file to write: the analysis (ANALYSE); the factor (FACTORIZE, SOLVE) */
     const char *tree; /**< file to write: the order and the tree, as text (ANALYSE) */
+    uint64_t asked_more; /**< as `asked`: bit k is option 64 + k */
 } mpk_job;
 
 /** Run a job: read -> analyse -> factorize -> solve -> write, report. Method auto solves by

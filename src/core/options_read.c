@@ -54,7 +54,8 @@ static const char *idle(const mpk_option *o, const mpk_options *options, bool ch
         (chosen && options->method != MPK_METHOD_LDLT) ||
         ((options->method == MPK_METHOD_ILDLT || options->method == MPK_METHOD_JACOBI) &&
          options->fill_factor > 0);
-    if (options->device == MPK_ON_CPU && (is(o, "device_number") || is(o, "device_memory_limit")))
+    if (options->device == MPK_ON_CPU &&
+        (is(o, "device_number") || is(o, "device_memory_limit") || is(o, "fp64_emulation")))
         return "read by device cuda and auto alone";
     if (is(o, "deterministic") && options->deterministic == MPK_OFF && !stored)
         return "off for methods ildlt and jacobi with a fill_factor alone: all else is "

@@ -462,11 +462,26 @@ static mpk_status refuse_less(const mpk_factor *fac) {
     return fac->engine->direct == &mpki_cpu_direct ? MPK_OK : mpki_less_refused(fac->ctx, less);
 }
 
+/* Emulated doubles where nothing answers to them. */
+static mpk_status refuse_emulation(const mpk_factor *fac) {
+    if (fac->options.fp64_emulation != MPK_ON) return MPK_OK;
+    if (fac->engine->direct == &mpki_cpu_direct)
+        return mpki_error(
+            fac->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+            "fp64_emulation = on is for a GPU: device = cuda, or fp64_emulation = auto");
+    if (fac->an->scalar != MPK_D)
+        return mpki_error(
+            fac->ctx, MPK_ERR_UNSUPPORTED, STAGE, -1,
+            "emulated doubles are for real matrices in double: fp64_emulation = auto");
+    return MPK_OK;
+}
+
 static mpk_status factorize(mpk_factor *fac, bool is_new) {
     int stages = 1;
     bool stale = false;
     mpk_unfit unfit = MPK_FIT;
     mpk_status status = refuse_less(fac);
+    if (!mpk_failed(status)) status = refuse_emulation(fac);
     if (mpk_failed(status)) return status;
     const mpki_less less = mpki_less_wanted(fac, &unfit);
     if (less.narrow || less.low_rank > 0) {

@@ -49,7 +49,8 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
                                     .low_rank = fac->low_rank,
                                     .memory_limit = fac->options.memory_limit,
                                     .device_memory_limit = fac->options.device_memory_limit,
-                                    .keep = fac->options.updates == MPK_ON};
+                                    .keep = fac->options.updates == MPK_ON,
+                                    .fp64_emulation = fac->options.fp64_emulation};
     void *values = fac->narrow ? mpki_narrow_values(fac) : NULL;
     if (fac->narrow && !values) return mpki_failed(ctx);
     const void *ax = away ? NULL : values ? values : fac->ax;
@@ -62,7 +63,8 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
 double mpki_pivot_noise(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     const double eps = single_of(an->scalar) ? 0x1p-24 : 0x1p-53;
-    return 10 * eps * sqrt((double)an->n + 1) * fmax(fac->info.growth, 1);
+    const double wider = fac->info.emulated > 0 ? MPKI_EMULATED_NOISE : 1;
+    return 10 * wider * eps * sqrt((double)an->n + 1) * fmax(fac->info.growth, 1);
 }
 
 void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
@@ -87,6 +89,7 @@ void mpki_factor_describe(mpk_factor *fac, const mpki_numeric_result *r) {
                           .threads = r->threads ? r->threads : mpki_factor_threads(fac),
                           .kept_bytes = r->kept_bytes,
                           .untouched = r->untouched,
+                          .emulated = r->emulated,
                           .redone = r->untouched == 0 ? 1
                                     : r->flops > 0    ? 1 - r->untouched_flops / r->flops
                                                       : 0};

@@ -336,6 +336,7 @@ static void write_factor(object *top, const mpk_run *run) {
             real(&o, "low_rank_flops", "%.15g", f->low_rank_flops);
         }
         if (mpki_unfit(f->unfit).word) text(&o, "unfit", mpki_unfit(f->unfit).word);
+        if (f->emulated > 0) integer(&o, "emulated", f->emulated);
         if (f->kept_bytes > 0) integer(&o, "kept_bytes", f->kept_bytes);
     } else if (run->estimate.device_free_bytes > 0) {
         if (run->estimate.device_bytes >= 0)

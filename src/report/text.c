@@ -150,6 +150,8 @@ static void write_precision(const mpk_options *o, const mpk_factor_info *f, mpki
         mpki_line(out, "", "in low rank to %.1g: %.0f %% of its entries are held, %s done",
                   f->low_rank_tolerance, 100 * (double)f->low_rank_nnz / (double)f->nnz,
                   mpki_show_si(x, f->low_rank_flops, "FLOP"));
+    if (f->emulated > 0)
+        mpki_line(out, "", "%lld large fronts updated by emulated doubles", (long long)f->emulated);
     if (f->precision == MPK_PRECISION_SINGLE)
         mpki_line(out, "", "in single precision: solves are refined, the inertia is not certified");
     else if (why && o->low_rank_tolerance > 0)

@@ -65,6 +65,7 @@ static const struct {
     {"device", "needs one"},
     {"device_number", "needs one"},
     {"device_memory_limit", "needs one"},
+    {"fp64_emulation", "needs one"},
     {"direct", "of method auto: test_auto"},
     {"seed", "of butterflies, of idr, of orderings by dissection"},
     {"strategy", "auto is one of the three"},
@@ -161,7 +162,7 @@ static void refused(mpk_context *ctx, const mpk_job *of, int index, const mpk_op
     const mpk_option *row = mpk_option_at(index);
     mpk_job job = *of;
     mpk_report *report = NULL;
-    job.asked = UINT64_C(1) << index;
+    *(index < 64 ? &job.asked : &job.asked_more) = UINT64_C(1) << index % 64;
     assert_int_equal(mpk_job_run(ctx, &job, o, &report), MPK_ERR_ARGUMENT);
     assert_non_null(strstr(mpk_report_run(report)->message, "option --"));
     mpk_report_destroy(&report);
@@ -218,7 +219,7 @@ static void walk(mpk_method method, const char *direct, int *seen) {
 
 static void test_walk(void **unused) {
     (void)unused;
-    int seen[64] = {0};
+    int seen[128] = {0};
     static const mpk_method methods[] = {
         MPK_METHOD_LDLT, MPK_METHOD_ILDLT,    MPK_METHOD_JACOBI,       MPK_METHOD_ILU0,
         MPK_METHOD_NONE, MPK_METHOD_DIAGONAL, MPK_METHOD_BLOCK_JACOBI, MPK_METHOD_SSOR};
@@ -229,7 +230,7 @@ static void test_walk(void **unused) {
     static const char *const never[] = {
         "method",  "deterministic", "model_threads",       "symmetry_tolerance",
         "device",  "device_number", "device_memory_limit", "direct",
-        "joining", "threads",       "low_rank_tolerance"};
+        "joining", "threads",       "low_rank_tolerance",  "fp64_emulation"};
     for (int k = 0; mpk_option_at(k); k++) {
         bool is_never = seen[k] > 0;
         for (size_t n = 0; n < sizeof never / sizeof *never; n++)
@@ -366,10 +367,10 @@ static void test_auto(void **unused) {
             mpk_options o;
             mpk_job job = {.struct_size = sizeof job,
                            .goal = MPK_GOAL_SOLVE,
-                           .generate = c % 2 ? "convection 4" : "nlpkkt 2",
-                           .asked = UINT64_C(1) << k};
+                           .generate = c % 2 ? "convection 4" : "nlpkkt 2"};
             mpk_options_init(&o);
             o.threads = 1;
+            *(k < 64 ? &job.asked : &job.asked_more) = UINT64_C(1) << k % 64;
             if (c >= 2) o.direct = MPK_OFF;
             const mpk_status status = mpk_job_run(ctx, &job, &o, &report);
             const bool reads = c < 2 ? of_direct : of_ladder;

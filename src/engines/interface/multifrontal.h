@@ -20,7 +20,12 @@ typedef struct mpki_pivot_rules {
     double device_memory_limit; /* as options.device_memory_limit */
     bool keep; /* what the next values need, so that only fronts that they touch are done anew */
     double low_rank; /* as options.low_rank_tolerance; an engine without `low_rank` ignores it */
+    mpk_switch fp64_emulation; /* as options.fp64_emulation; the processor's ignores it */
 } mpki_pivot_rules;
+
+/** Rounding of updates by emulated doubles, of one entry: the bound over that of doubles, 2^-51 for
+ *  2^-53 (docs/design/cuda-direct.md). */
+enum { MPKI_EMULATED_NOISE = 4 };
 
 /** When to give up the order in force: when more flops than this were done, or more columns were
  *  rejected. Both are sums that do not depend on who adds first, so the decision is the same for
@@ -40,9 +45,10 @@ typedef struct mpki_numeric_result {
     double flops;
     int64_t nnz; /* of L */
     int32_t max_front;
-    bool runaway;   /* it cost more than `stop` allows and was given up: there are no numbers */
-    int64_t broken; /* zero pivots with entries in the outer rows: there is no Schur complement */
-    int threads;    /* at work; 0: as many as were asked for */
+    bool runaway;     /* it cost more than `stop` allows and was given up: there are no numbers */
+    int64_t broken;   /* zero pivots with entries in the outer rows: there is no Schur complement */
+    int threads;      /* at work; 0: as many as were asked for */
+    int64_t emulated; /* fronts whose updates went by emulated doubles */
     /* with rules.keep: bytes that are kept; nodes whose numbers stayed, and their flops */
     int64_t kept_bytes;
     int32_t untouched;

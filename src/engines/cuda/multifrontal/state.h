@@ -46,7 +46,10 @@ struct mpki_direct {
     unsigned long long part; /* address: where the part of the arena begins that panels grow into */
     int64_t filled; /* bytes that these numbers have taken of parts before it; 0: there are none */
     mpki_cuda_chunk work_more; /* in place of `work`, where that is too little */
-    bool planned;              /* the plan is there, in device memory */
+    mpki_cuda_chunk slices;    /* what updates by emulated doubles read */
+    mpk_switch emulation; /* of these numbers: are updates emulated? auto: where there is memory */
+    int64_t emulated;     /* fronts that were */
+    bool planned;         /* the plan is there, in device memory */
     bool whole;     /* no front is cut: too many columns were delayed inside those that were */
     bool cut_badly; /* so it was with these numbers: the next ones get another plan */
     bool valid;     /* there are numbers */
@@ -100,7 +103,7 @@ struct mpki_direct {
 
 /** Bytes of device memory that the factor itself holds. */
 static inline int64_t mpki_cuda_direct_held(const mpki_direct *f) {
-    int64_t bytes = f->memory_bytes + f->work_more.bytes;
+    int64_t bytes = f->memory_bytes + f->work_more.bytes + f->slices.bytes;
     for (int k = 0; k < f->chunks; k++) bytes += f->chunk[k].bytes;
     return bytes;
 }

@@ -105,6 +105,10 @@ enum {
     /** children whose contributions an assembly adds up together, at most | no table */
     MPKI_FRONT_FIRST_CHILDREN = 4
 };
+/** Operations in single precision in the time of one in double, from which on updates by emulated
+ *  doubles are the default | docs/design/cuda-direct.md: 2 on an H200, where they gain little; 32 or
+ *  64 on cards for graphics; no device has less than 32 and more than 3 */
+enum { MPKI_SCARCE_DOUBLES = 16 };
 /** Bytes of work space: as many large fronts of a step are eliminated together as it holds |
  *  no table */
 #define MPKI_CUDA_TOGETHER ((int64_t)256 << 20)

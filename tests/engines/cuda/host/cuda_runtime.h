@@ -279,8 +279,8 @@ struct alignas(16) int4 {
     int x, y, z, w;
 };
 
-/* What the multifrontal engine asks for: copies that a block waits for later, and FP64 tensor cores
- * (dense/mma.cuh). The lanes of a warp lay their parts out, meet, and each computes its own. */
+/* What the multifrontal engine asks for: copies that a block waits for later, and tensor cores
+ * (dense/kernels/mma.cuh). The lanes of a warp lay their parts out, meet, and each computes its own. */
 namespace mpki {
 inline void copy_async8(double *to, const double *from, bool in) {
     *to = in ? *from : 0;
@@ -317,6 +317,20 @@ inline void mma16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
         for (unsigned o = 0; o < 4; ++o)
             c[o] += A[warp][g * 4 + k % 4][k / 4 * 2 + o / 2] *
                     B[warp][(2 * t + o % 2) * 4 + k % 4][k / 4];
+    __syncwarp();
+}
+inline void mma32(int (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    static signed char A[32][16][32], B[32][8][32]; /* by rows; by columns */
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    for (unsigned k = 0; k < 4; ++k) memcpy(&A[warp][g + k % 2 * 8][k / 2 * 16 + 4 * t], &a[k], 4);
+    for (unsigned k = 0; k < 2; ++k) memcpy(&B[warp][g][k * 16 + 4 * t], &b[k], 4);
+    __syncwarp();
+    for (unsigned o = 0; o < 4; ++o) {
+        int sum = 0;
+        for (unsigned k = 0; k < 32; ++k)
+            sum += A[warp][g + o / 2 * 8][k] * B[warp][2 * t + o % 2][k];
+        c[o] = (int)((unsigned)c[o] + (unsigned)sum); /* they wrap around */
+    }
     __syncwarp();
 }
 } // namespace mpki
@@ -455,6 +469,12 @@ inline size_t host_shared_most() {
 inline int64_t host_told(const char *name, int64_t otherwise) {
     const char *told = getenv(name);
     return told ? atoll(told) : otherwise;
+}
+/* of single precision to double, METAPACK_CUDA_HOST_RATIO; an H200's */
+enum { cudaDevAttrSingleToDoublePrecisionPerfRatio = 87 };
+inline cudaError_t cudaDeviceGetAttribute(int *value, int, int) {
+    *value = (int)host_told("METAPACK_CUDA_HOST_RATIO", 2);
+    return cudaSuccess;
 }
 template <class K> cudaError_t cudaFuncSetAttribute(K, int, int bytes) {
     if ((size_t)bytes > host_shared_most()) {

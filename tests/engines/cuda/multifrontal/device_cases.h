@@ -21,10 +21,15 @@ static inline void outcome_free(outcome *o) {
 
 /* The device's large fronts kernel after kernel, also those whose pieces would queue. */
 static bool without_queues;
+/* options.fp64_emulation there. */
+static mpk_switch emulation = MPK_AUTO;
 
 static inline outcome run(mpk_problem *(*make)(mpk_context *, const void *), const void *arg,
-                          bool device, const mpk_options *options, int32_t nrhs) {
+                          bool device, const mpk_options *asked, int32_t nrhs) {
     outcome r = {0};
+    mpk_options own = *asked;
+    const mpk_options *const options = &own;
+    if (device) own.fp64_emulation = emulation;
     mpk_context *ctx = new_context(device);
     mpk_problem *problem = make(ctx, arg);
     mpk_problem_view a;

@@ -3,7 +3,7 @@
 #define MPKI_CUDA_DENSE_MMA_CUH
 #include "engines/cuda/module/runtime.cuh"
 
-/** FP64 tensor cores, launches ahead of time, and copies to shared memory that no register waits
+/** Tensor cores for FP64 and 8-bit integers, launches ahead of time, and copies to shared memory that no register waits
  * for. Fragments, with g = lane / 4 and t = lane % 4: A (16 x K): a[2 i] is (g, t + 4 i), a[2 i +
  * 1] is (g + 8, t + 4 i); B (K x 8): b[i] is (t + 4 i, g); C (16 x 8): c[0], c[1] are (g, 2 t), (g,
  * 2 t + 1), c[2], c[3] the same of row g + 8. */
@@ -44,6 +44,17 @@ __device__ inline void mma16(double (&c)[4], const double (&a)[8], const double 
         : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]),
           "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
 #endif
+}
+
+/** C += A B of 8-bit integers, 16 x 32 by 32 x 8, sums of 32 bits. Fragments are words of four
+ *  entries that follow each other along K, 4 t .. 4 t + 3 and, from the second half, 16 + 4 t ..: A:
+ *  a[0] row g, a[1] row g + 8, a[2], a[3] the same of the second half; B: b[0] column g, b[1] of the
+ *  second half; C as above. By all lanes of a warp; no barrier. */
+__device__ inline void mma32(int (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+        "{%0,%1,%2,%3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 /** Begins to copy 8 bytes from global to shared memory; zeros unless `in`. By each thread for

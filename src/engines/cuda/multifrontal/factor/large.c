@@ -63,6 +63,29 @@ static void find_lists(int32_t *first, int32_t count, int32_t *lists[LISTS]) {
     for (int k = 1; k < LISTS; k++) lists[k] = first + (k + 1) * (count + 1);
 }
 
+/* Room for slices of all fronts, where their updates are to be emulated. A root that is one block of
+ * columns keeps L D of its last tiles alone, and has no rows to update. */
+static mpk_status place_slices(mpki_direct *f, mpki_cuda_large *large) {
+    const int32_t buffers = large->ahead ? 2 : 1;
+    int64_t bytes = 0;
+    char *at = NULL;
+    large->emulated = f->emulation != MPK_OFF;
+    for (int32_t k = 0; k < large->count; k++) {
+        const mpki_cuda_front *x = &f->large[k];
+        if (x->block > MPKI_FRONT_BLOCK) large->emulated = 0;
+        bytes += buffers * mpki_cuda_slice_bytes(x->ldw, x->block);
+    }
+    if (!large->emulated) return MPK_OK;
+    if (mpk_failed(mpki_cuda_direct_slice_memory(f, bytes, &at))) return mpki_failed(f->ctx);
+    large->emulated = at != NULL;
+    for (int32_t k = 0; at && k < large->count; k++) {
+        f->large[k].slices = at;
+        at += buffers * mpki_cuda_slice_bytes(f->large[k].ldw, f->large[k].block);
+    }
+    if (large->emulated) f->emulated += large->count;
+    return MPK_OK;
+}
+
 /* Describe some large fronts, whose children are known, and give each a place. list [in] fronts;
  * round: of each; NULL: one for all */
 static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *round, int32_t count,
@@ -127,6 +150,7 @@ static mpk_status describe(mpki_direct *f, const int32_t *list, const int32_t *r
         count_blocks(x, k, rounds, lists);
     }
     large->count = count;
+    if (mpk_failed(place_slices(f, large))) return mpki_failed(f->ctx);
     large->front = (mpki_cuda_front *)(uintptr_t)on;
     const int32_t *list_on = (const int32_t *)(on + count * (int64_t)sizeof(mpki_cuda_front));
     large->assembly = list_on, large->rows = list_on + (lists[1] - lists[0]);

@@ -72,6 +72,8 @@ void mpki_cuda_direct_drop_device(mpki_direct *f) {
     f->chunks = 0;
     device_release(f, f->work_more.ptr);
     f->work_more = (mpki_cuda_chunk){0};
+    device_release(f, f->slices.ptr);
+    f->slices = (mpki_cuda_chunk){0};
     device_release(f, f->memory);
     f->memory = NULL;
     f->memory_bytes = 0;
@@ -306,19 +308,34 @@ mpk_status mpki_cuda_direct_send_flags(mpki_direct *f) {
     return mpki_failed(f->ctx);
 }
 
+/* A piece of at least `bytes` in place of *piece, where that is less; what it had is lost. */
+static mpk_status at_least(mpki_direct *f, int64_t bytes, mpki_cuda_chunk *piece) {
+    if (bytes <= piece->bytes) return MPK_OK;
+    if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
+    device_release(f, piece->ptr);
+    *piece = (mpki_cuda_chunk){0};
+    if (mpk_failed(take(f, bytes, &piece->ptr))) return mpki_failed(f->ctx);
+    piece->bytes = bytes;
+    return MPK_OK;
+}
+
 /* Memory of `bytes` for what large fronts work in. */
 mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at) {
     *at = f->work;
     if (bytes <= f->work_bytes) return MPK_OK;
-    if (bytes > f->work_more.bytes) {
-        if (!DID(functions(f)->wait(f->device->cuda))) return mpki_failed(f->ctx);
-        device_release(f, f->work_more.ptr);
-        f->work_more = (mpki_cuda_chunk){0};
-        if (mpk_failed(take(f, bytes, &f->work_more.ptr))) return mpki_failed(f->ctx);
-        f->work_more.bytes = bytes;
-    }
+    const mpk_status status = at_least(f, bytes, &f->work_more);
     *at = f->work_more.ptr;
-    return MPK_OK;
+    return status;
+}
+
+mpk_status mpki_cuda_direct_slice_memory(mpki_direct *f, int64_t bytes, char **at) {
+    mpk_status status = at_least(f, bytes, &f->slices);
+    if (status == MPK_ERR_MEMORY && f->emulation == MPK_AUTO) {
+        mpki_clear_error(f->ctx);
+        status = MPK_OK;
+    }
+    *at = f->slices.ptr;
+    return status;
 }
 
 int64_t mpki_cuda_direct_memory_bytes(mpki_direct *f, bool reserve) {

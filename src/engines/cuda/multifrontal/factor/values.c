@@ -179,7 +179,8 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given,
     int32_t odd = 1, more = 0, ticket = 0;
     /* a copy may lie where the next factorization's contributions go, and more sweeps read it again */
     if (values != given->values) next = NULL;
-    const bool did = values && MPKI_CUDA_DID(f, kind->bring(cuda, &a, &how, f->ax, next, &ticket)) &&
+    const bool did = values &&
+                     MPKI_CUDA_DID(f, kind->bring(cuda, &a, &how, f->ax, next, &ticket)) &&
                      (!next || !mpk_failed(tasks(f))) &&
                      MPKI_CUDA_DID(f, kind->brought(cuda, &a, &how, f->ax, ticket, &odd, &more));
     if (own) f->device->table->give(cuda, own);

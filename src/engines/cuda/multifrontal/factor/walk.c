@@ -351,6 +351,14 @@ static mpk_status go(walk *z) {
 
 /* ---- the begin ------------------------------------------------------------------------------- */
 
+/* Are updates of these numbers emulated? auto: where the device's units for doubles are few. */
+static mpk_switch emulation_of(const mpki_direct *f, const mpki_pivot_rules *rules) {
+    if (f->tree.scalar != MPK_D || rules->fp64_emulation != MPK_AUTO)
+        return f->tree.scalar == MPK_D ? rules->fp64_emulation : MPK_OFF;
+    return functions(f)->doubles_slower(f->device->cuda) >= MPKI_SCARCE_DOUBLES ? MPK_AUTO
+                                                                                : MPK_OFF;
+}
+
 /* What the device begins with. */
 static mpki_cuda_beginning beginning(const mpki_direct *f) {
     mpki_cuda_beginning what = {.state = f->on.state,
@@ -374,7 +382,7 @@ static mpki_cuda_rules rules_of(const mpki_direct *f, const mpki_pivot_rules *ru
     return (mpki_cuda_rules){.threshold = rules->threshold < eps ? eps : rules->threshold,
                              .small = rules->small,
                              .shift = rules->shift,
-                             .noise = eps * rules->size};
+                             .noise = eps * rules->size * (f->emulation ? MPKI_EMULATED_NOISE : 1)};
 }
 
 static bool same_rules(const mpki_cuda_rules *a, const mpki_cuda_rules *b) {
@@ -420,6 +428,7 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     mpki_cuda *cuda = f->device->cuda;
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const mpki_cuda_beginning what = beginning(f);
+    f->emulation = emulation_of(f, rules), f->emulated = 0;
     const mpki_cuda_rules by = rules_of(f, rules);
     const bool has_begun = f->has_begun && !ax && same_rules(&by, &f->expected);
     f->flags = what.flags;
@@ -449,6 +458,7 @@ static void add_up(walk *z) {
     r->zero = (int64_t)sums->zero, r->two_by_two = (int64_t)sums->pairs;
     r->max_d = sums->max_d, r->min_d = sums->min_d;
     r->perturbed = (int64_t)f->flags.perturbed, r->rejected = (int64_t)f->flags.rejected;
+    r->emulated = f->emulated;
 }
 
 /* Another plan, of this tree; whole: no front is cut in it. *f is as it was where that fails. */

@@ -34,6 +34,9 @@ mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
 /** Memory of `bytes` for what large fronts work in: where the plan has it, f->work, or a piece of its
  *  own. */
 mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at);
+/** Memory of `bytes` for the slices of large fronts. *at: NULL where there is none and f->emulation
+ *  is auto. */
+mpk_status mpki_cuda_direct_slice_memory(mpki_direct *f, int64_t bytes, char **at);
 
 /** Wait; f->flags, and f->state of fronts first .. last - 1; where these are the last ones,
  *  flags.sums of all. Those from `first` on are as planned before, or are told anew. Also

@@ -9,6 +9,7 @@
 #include "report.cuh"
 #if MPKI_PRECISION == 1
 #include "pivot/tile_128.cuh"
+#include "update/emulated.cuh"
 #endif
 
 using namespace mpki;
@@ -106,12 +107,17 @@ template <bool H>
 static mpk_status outer_h(mpki_cuda *cuda, const mpki_cuda_large *l, int what, bool beside) {
 #if MPKI_PRECISION == 1
     auto kernel = outer_mma_kernel;
-    const int threads = MMA_THREADS;
-    const size_t bytes = (size_t)MMA_STAGES * MMA_STAGE * sizeof(double);
+    int threads = MMA_THREADS;
+    size_t bytes = (size_t)MMA_STAGES * MMA_STAGE * sizeof(double);
 #else
     auto kernel = outer_kernel<H, T>;
     const int threads = 256;
     const size_t bytes = 0;
+#endif
+#if MPKI_PRECISION == 1
+    if (l->emulated && what != OUTER_COLUMNS)
+        kernel = outer_emulated_kernel, threads = EMULATED_THREADS,
+        bytes = SLICE_STAGES * SLICE_STAGE;
 #endif
     MPKI_PASS(allow(cuda, kernel, (int64_t)bytes));
     const int share = what == OUTER_COLUMNS ? 1 : what == OUTER_REST ? l->share_rest : l->share;
@@ -133,10 +139,23 @@ static mpk_status wait_for_update(mpki_cuda *cuda, const mpki_cuda_large *l) {
     return MPK_OK;
 }
 
+/* What updates by emulated doubles read: of the block of columns, before the first of its updates. */
+static mpk_status slices(mpki_cuda *cuda, const mpki_cuda_large *l, int what) {
+#if MPKI_PRECISION == 1
+    if (l->emulated)
+        MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, slices_kernel, l->rows_blocks * SLICES_SHARES,
+                                  SLICES_THREADS, 0, *l, what));
+#else
+    (void)cuda, (void)l, (void)what;
+#endif
+    return MPK_OK;
+}
+
 /* What a block of columns does to the rest of its front: at once to the columns that come next, to
  * the others while those are at work. */
 template <bool H> static mpk_status outer_ahead(mpki_cuda *cuda, const mpki_cuda_large *l) {
     const int slot = l->turn % MPKI_RING;
+    MPKI_PASS(slices(cuda, l, OUTER_NEXT));
     MPKI_TRY(cudaEventRecord(cuda->panel_done[slot], cuda->sparse));
     MPKI_PASS(wait_for_update(cuda, l));
     MPKI_PASS(outer_h<H>(cuda, l, OUTER_NEXT, false));
@@ -240,7 +259,9 @@ static mpk_status block_h(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_c
                                   *l, closes));
     }
     MPKI_TRY(cudaGetLastError());
-    return l->ahead ? outer_ahead<H>(cuda, l) : outer_h<H>(cuda, l, OUTER_ALL, false);
+    if (l->ahead) return outer_ahead<H>(cuda, l);
+    MPKI_PASS(slices(cuda, l, OUTER_ALL));
+    return outer_h<H>(cuda, l, OUTER_ALL, false);
 }
 
 static mpk_status block(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_cuda_large *l,
@@ -310,6 +331,8 @@ template <bool H> static mpk_status load_h(mpki_cuda *cuda) {
     MPKI_TRY(MPKI_LOAD((columns_kernel<H, T>)));
 #if MPKI_PRECISION == 1
     MPKI_TRY(MPKI_LOAD(outer_mma_kernel));
+    MPKI_TRY(MPKI_LOAD(slices_kernel));
+    MPKI_TRY(MPKI_LOAD(outer_emulated_kernel));
     MPKI_TRY(MPKI_LOAD(tile_128_kernel));
     MPKI_TRY(MPKI_LOAD(rows_128_kernel));
     MPKI_TRY(MPKI_LOAD(finish_128_kernel));

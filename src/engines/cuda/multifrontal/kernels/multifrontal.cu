@@ -195,6 +195,13 @@ static int load(mpki_cuda *cuda, mpk_scalar scalar) {
     return kinds[scalar]->load(cuda);
 }
 
+static int doubles_slower(mpki_cuda *cuda) {
+    int ratio = 0;
+    const cudaError_t e =
+        cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, cuda->device);
+    return e ? 0 : ratio;
+}
+
 extern "C" const mpki_cuda_direct_table mpki_cuda_direct_functions;
 const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     task_bytes,
@@ -221,4 +228,5 @@ const mpki_cuda_direct_table mpki_cuda_direct_functions = {
     diagonal_,
     {&mpki_s_cuda_refine, &mpki_d_cuda_refine, &mpki_c_cuda_refine, &mpki_z_cuda_refine},
     {&mpki_s_cuda_values, &mpki_d_cuda_values, &mpki_c_cuda_values, &mpki_z_cuda_values},
-    load};
+    load,
+    doubles_slower};

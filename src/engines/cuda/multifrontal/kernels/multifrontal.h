@@ -193,6 +193,9 @@ typedef struct mpki_cuda_front {
     void *W;
     /** MPKI_FRONT_TILE^2 x 2 entries: L and L D of the tile; in a queue, of two tiles by turns */
     void *tile;
+    /** L and L D of this block's pivots in slices (update/emulated.cuh), mpki_cuda_slice_bytes(); two
+     *  of them with large.ahead; NULL without large.emulated */
+    void *slices;
     int32_t index; /**< its number */
     int32_t nrows, w, own, ld, ldw, block;
     int32_t p, q, qe, e, end;
@@ -231,9 +234,20 @@ typedef struct mpki_cuda_large {
     /** tiles of 64 x 64 for each thread block of an update: of the one that the next block of
      *  columns waits for, or of all; of the one that goes on beside it */
     int32_t share, share_rest;
-    int32_t tiles;  /**< MPKI_TILES_32, ... */
-    int32_t queued; /**< 1: a block of columns in tiles of 32 is one kernel (pivot/queue.cuh) */
+    int32_t tiles;    /**< MPKI_TILES_32, ... */
+    int32_t queued;   /**< 1: a block of columns in tiles of 32 is one kernel (pivot/queue.cuh) */
+    int32_t emulated; /**< 1: updates by emulated doubles (update/emulated.cuh) */
 } mpki_cuda_large;
+
+/** Digits of 8 bits that stand for an entry of L or L D in an update by emulated doubles. */
+enum { MPKI_CUDA_SLICES = 7 };
+
+/** Bytes of mpki_cuda_front.slices for a block of columns: digit by digit L's, an entry a byte, a
+ *  row's `block` entries side by side; then those of L D; then an exponent for each row of both. */
+MPKI_BOTH int64_t mpki_cuda_slice_bytes(int32_t ldw, int32_t block) {
+    const int64_t bytes = 2 * (int64_t)ldw * (MPKI_CUDA_SLICES * (int64_t)block + 4);
+    return (bytes + 255) & ~(int64_t)255;
+}
 
 /** Tiles of a block of columns: of 32 columns; of 128, where the device and the type of the entries
  *  allow them; of 128 and then one of 32, for the last block of columns of a root. */
@@ -450,6 +464,8 @@ typedef struct mpki_cuda_direct_table {
     /** Have the kernels of a factorization with such entries on the device, which else each comes to with its
      *  first launch, and the memory through which they report. */
     int (*load)(mpki_cuda *cuda, mpk_scalar scalar);
+    /** Operations in single precision that the device does in the time of one in double. */
+    int (*doubles_slower)(mpki_cuda *cuda);
 } mpki_cuda_direct_table;
 
 extern const mpki_cuda_direct_table mpki_cuda_direct_functions;
