@@ -74,6 +74,7 @@ struct mpki_direct {
     atomic_bool idle_taken;
     atomic_int corrections; /* that were taken and could read copies */
     int64_t half_copy_least;
+    int64_t apart_most; /* bytes up to which sheets have values of their own on the way back */
     int32_t queued_least,
         queued_most; /* columns of the widest front of a step whose pieces queue */
     /* work space of a solver that is gone, for the next one: struct mpki_direct_solver; any thread

@@ -125,6 +125,10 @@ enum { MPKI_SCARCE_DOUBLES = 16 };
 #define MPKI_CUDA_KEPT ((int64_t)1 << 20)
 #define MPKI_CUDA_POOLED ((int64_t)32 << 20)
 
+/** Bytes up to which sheets have values of their own on the way back: more lie where those of the way forward did,
+ *  and are unset again between the two | no table */
+#define MPKI_CUDA_APART ((int64_t)8 << 20)
+
 enum {
     /** right-hand sides of a sweep, at most: its sums are in registers */
     MPKI_CUDA_RHS = 8,

@@ -94,6 +94,10 @@ static bool check(mpk_context *ctx, mpk_problem *problem, mpk_options *o, int32_
     memcpy(y, x, all); /* and once more, with inverses of strips that were kept */
     assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, nrhs, y, n), MPK_OK);
     assert_memory_equal(y, z, all);
+    memcpy(y, x, all); /* and where sheets have the same values on both ways */
+    ((mpki_direct *)there->direct)->apart_most = 0;
+    assert_int_equal(mpk_solve_part(ctx, there, MPK_PART_ALL, nrhs, y, n), MPK_OK);
+    assert_memory_equal(y, z, all);
     memcpy(y, x, all); /* and where another solve has what is idle between factorizations */
     atomic_bool *taken = &((mpki_direct *)there->direct)->idle_taken;
     assert_false(atomic_exchange(taken, true));

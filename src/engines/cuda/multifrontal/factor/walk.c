@@ -43,6 +43,7 @@ static mpk_status make_anew(mpk_context *ctx, const mpki_tree_view *tree, mpki_d
     }
     f->tree = *tree;
     f->half_copy_least = MPKI_HALF_COPY_LEAST;
+    f->apart_most = MPKI_CUDA_APART;
     f->queued_least = MPKI_FRONT_TILE_128 + 1;
     f->queued_most =
         tree->failing > 0 ? MPKI_FRONT_QUEUED : 0; /* else tiles of 128 will mostly stand */

@@ -11,10 +11,10 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     mpki_cuda_sweep *w = &s->sweep;
     char *const from = s->vectors[MPKI_CUDA_UNSET].at;
     int64_t at[5];
-    mpki_cuda_solver_unset(s, w->nrhs, w->sheets > 1, at);
+    w->again = w->sheets > 1 && mpki_cuda_solver_shares(s, s->block, s->sheets);
+    mpki_cuda_solver_unset(s, w->nrhs, w->again, at);
     w->y = s->vectors[MPKI_CUDA_BY_POSITION].at;
     w->ticket = (int32_t *)(void *)from;
-    w->again = w->sheets > 1;
     w->finished = w->ticket + 2;
     w->sent = from + at[0], w->sent_back = from + at[1];
     w->u = from + at[2], w->x = from + at[3];

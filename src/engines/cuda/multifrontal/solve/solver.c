@@ -100,12 +100,19 @@ void mpki_cuda_solver_unset(const mpki_direct_solver *s, int64_t nrhs, bool toge
     at[4] = at[2] + u > at[3] + x ? at[2] + u : at[3] + x;
 }
 
+bool mpki_cuda_solver_shares(const mpki_direct_solver *s, int32_t block, int32_t sheets) {
+    int64_t unset[5];
+    if (sheets <= 1) return false;
+    mpki_cuda_solver_unset(s, block, false, unset);
+    return sheets * unset[4] > s->f->apart_most;
+}
+
 int64_t mpki_cuda_solver_vectors(const mpki_direct_solver *s, int which, int32_t block,
                                  int32_t sheets) {
     const int64_t size = (int64_t)mpk_scalar_size(s->f->tree.scalar);
     int64_t unset[5];
     if (which != MPKI_CUDA_UNSET) return mpki_cuda_padded(s->f->tree.n * size * block * sheets);
-    mpki_cuda_solver_unset(s, block, sheets > 1, unset);
+    mpki_cuda_solver_unset(s, block, mpki_cuda_solver_shares(s, block, sheets), unset);
     return unset[4] * sheets;
 }
 

@@ -60,6 +60,8 @@ bool mpki_cuda_solver_did(const mpki_direct_solver *s, int status);
  *  at [out] 5: values sent forward and back, u, x, the end. together: what the way back sends, and
  *  x, lie where the way forward had what it sends, and u. */
 void mpki_cuda_solver_unset(const mpki_direct_solver *s, int64_t nrhs, bool together, int64_t *at);
+/** Do they, of so many sheets of a block of right-hand sides? Where all of it is little they do not. */
+bool mpki_cuda_solver_shares(const mpki_direct_solver *s, int32_t block, int32_t sheets);
 /** Bytes of vectors for so many sheets of so many right-hand sides. */
 int64_t mpki_cuda_solver_vectors(const mpki_direct_solver *s, int which, int32_t block,
                                  int32_t sheets);
