@@ -109,6 +109,7 @@ const cli_flag cli_flags[] = {
     {"zero-tolerance", 0, CLI_OPTION, PIVOTS, 0, "T", NULL},
     {"static-shift", 0, CLI_OPTION, PIVOTS, 0, "E", NULL},
     {"low-rank-tolerance", 0, CLI_OPTION, CLI_SOLVE | CLI_INERTIA, 0, "T", NULL},
+    {"fp64-emulation", 0, CLI_OPTION, CLI_SOLVE | CLI_INERTIA, 0, "WHEN", NULL},
     {"restart", 0, CLI_OPTION, CLI_SOLVE, 0, "M", NULL},
     {"shadow", 0, CLI_OPTION, CLI_SOLVE, 0, "S", NULL},
     {"symmetry-tolerance", 0, CLI_OPTION, READ, 0, "T", NULL},

@@ -11,8 +11,8 @@ _metapack_options() # COMMAND -> its options
                 --device --threads --memory-limit --plot --force --json --quiet --progress
                 --help --ordering --given-perm --given-tree --given-blocks --given-pivots
                 --matching --scaling --model-threads --updates --accuracy --pivot-threshold
-                --zero-tolerance --static-shift --low-rank-tolerance --restart --shadow
-                --symmetry-tolerance --direct --factor-type --strategy --block --grid
+                --zero-tolerance --static-shift --low-rank-tolerance --fp64-emulation --restart
+                --shadow --symmetry-tolerance --direct --factor-type --strategy --block --grid
                 --similarity --similarity-end --joining --level --level-rule --fill-factor
                 --capacity-rule --drop-tolerance --drop-norm --pivoting --stages --butterfly
                 --schedule --sweeps --jacobi-epsilon --jacobi-decay --jacobi-norm --jacobi-push
@@ -32,8 +32,8 @@ _metapack_options() # COMMAND -> its options
                 --threads --memory-limit --plot --force --json --quiet --progress --help
                 --ordering --given-perm --given-tree --matching --scaling --model-threads
                 --pivot-threshold --zero-tolerance --static-shift --low-rank-tolerance
-                --symmetry-tolerance --device-number --device-memory-limit --trace --energy
-                --seed --deterministic' ;;
+                --fp64-emulation --symmetry-tolerance --device-number --device-memory-limit
+                --trace --energy --seed --deterministic' ;;
         inverse)
             echo '--generate --pattern --output --factor --analysis --threads --memory-limit
                 --plot --force --json --quiet --progress --help --ordering --given-perm

@@ -64,6 +64,7 @@ complete -c metapack -n '__fish_seen_subcommand_from solve inertia inverse schur
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia inverse schur systems' -l zero-tolerance -x -d 'a pivot column with no entry above this times the largest of the scaled matrix is zero'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia inverse schur systems' -l static-shift -x -d 'replace failed pivots by this times the largest entry of the scaled matrix'
 complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l low-rank-tolerance -x -d 'keep blocks of L in low rank where they lose no more than this'
+complete -c metapack -n '__fish_seen_subcommand_from solve inertia' -l fp64-emulation -x -a 'off on auto' -d 'on a GPU'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l restart -x -d 'gmres and fgmres restart after this many steps'
 complete -c metapack -n '__fish_seen_subcommand_from solve' -l shadow -x -d 'vectors in the shadow space of idr'
 complete -c metapack -n '__fish_seen_subcommand_from solve analyse inertia inverse schur systems doctor info stats convert' -l symmetry-tolerance -x -d 'entries whose mirror images differ by no more than this times the largest entry of their two rows are taken for equal'

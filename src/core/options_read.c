@@ -155,8 +155,8 @@ static void judge_auto(const mpk_option *o, const mpk_options *options, int gene
                  general == 1 && options->direct != MPK_OFF
                      ? "of a matrix that is not symmetric on a device"
                      : "with direct off");
-    } else if (may_ladder) {
-        snprintf(text, TEXT, "%s", by_ladder);
+    } else if (may_ladder && (!may_direct || (o->methods & M(ILDLT)))) {
+        snprintf(text, TEXT, "%s", by_ladder); /* else the direct solver's reason says more */
     }
 }
 

@@ -77,6 +77,8 @@ static void not_read(void **state) {
         {{"solve", "--krylov", "gmres", "--condition"}, "option --condition is not read"},
         {{"solve", "--no-direct", "--condition"},
          "option --condition is read by the direct solver alone, which method auto does not take"},
+        {{"solve", "--fp64-emulation", "on"},
+         "option --fp64-emulation is read by device cuda and auto alone"},
         {{"solve", "--device-number", "3"},
          "option --device-number is read by device cuda and auto alone"},
         {{"inertia", "--precision", "single"}, "--precision"},
