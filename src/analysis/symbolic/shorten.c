@@ -8,6 +8,7 @@
 #include "symbolic.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const char STAGE[] = "symbolic";
 
@@ -27,11 +28,14 @@ static const double COUNTS = 0.5, COUNTS_CUT = 0.9;
 
 typedef struct shortening {
     mpki_nodes *nodes;
-    double *path;   /* by node: seconds until it is done */
-    double *below;  /* by node: until its children are */
-    double *above;  /* by node: from there to its root's end, before anything is merged */
-    int32_t *kids;  /* by node */
-    mpki_heap late; /* children of one node, the longest path first */
+    double *path;  /* by node: seconds until it is done */
+    double *below; /* by node: until its children are */
+    double *above; /* by node: from there to its root's end, before anything is merged */
+    int32_t *kids; /* by node */
+    /* children of one node in runs, each by falling path; what: is it the last of its run? */
+    mpki_heap_entry *child;
+    int32_t children;
+    mpki_heap runs; /* the first of each that is left; what: where it is */
     double counts;  /* from here on a path counts */
 } shortening;
 
@@ -60,8 +64,59 @@ static void find_path(shortening *z, int32_t s) {
     z->path[s] = z->below[s] + node_s(z, s);
 }
 
-static void push(shortening *z, int32_t c) {
-    mpki_heap_push(&z->late, (mpki_heap_entry){.key = -z->path[c], .at = c});
+static mpki_heap_entry entry_of(const shortening *z, int32_t c) {
+    return (mpki_heap_entry){.key = -z->path[c], .at = c};
+}
+
+static int compare(const void *a, const void *b) {
+    return mpki_heap_before(a, b) ? -1 : mpki_heap_before(b, a);
+}
+
+/* Of a star's thousands most are in order. */
+static void sort(mpki_heap_entry *list, int32_t count) {
+    enum { FEW = 16 };
+    int32_t sorted = count > 0;
+    while (sorted < count && mpki_heap_before(&list[sorted - 1], &list[sorted])) sorted++;
+    if (count - sorted > FEW) {
+        qsort(list, (size_t)count, sizeof *list, compare);
+        return;
+    }
+    for (; sorted < count; sorted++) {
+        const mpki_heap_entry x = list[sorted];
+        int32_t at = sorted;
+        for (; at > 0 && mpki_heap_before(&x, &list[at - 1]); at--) list[at] = list[at - 1];
+        list[at] = x;
+    }
+}
+
+/* A list of children, and what the mergers of children bring. */
+static void add_run(shortening *z, int32_t list) {
+    mpki_heap_entry *run = z->child + z->children;
+    int32_t count = 0;
+    for (; list >= 0; list = z->nodes->sibling[list]) run[count++] = entry_of(z, list);
+    if (count == 0) return;
+    sort(run, count);
+    run[count - 1].what = 1;
+    mpki_heap_push(&z->runs, (mpki_heap_entry){run->key, run->at, z->children});
+    z->children += count;
+}
+
+/* The child that is done last of those that are left; there is one. */
+static int32_t pop_child(shortening *z) {
+    const mpki_heap_entry top = z->runs.entry[0];
+    if (z->child[top.what].what) {
+        mpki_heap_pop(&z->runs);
+        return top.at;
+    }
+    const mpki_heap_entry *next = &z->child[top.what + 1];
+    const mpki_heap_entry left = {next->key, next->at, top.what + 1};
+    if (z->runs.count == 1) {
+        z->runs.entry[0] = left;
+    } else {
+        mpki_heap_pop(&z->runs);
+        mpki_heap_push(&z->runs, left);
+    }
+    return top.at;
 }
 
 static double trapezoid(double w, double m) {
@@ -92,20 +147,17 @@ static void shorten_node(shortening *z, int32_t s) {
     int32_t kept = -1;
     bool first = true; /* no child that is done as late as any has been kept */
     double latest = 0, zeros;
-    z->late.count = 0;
-    for (int32_t c = nodes->child[s]; c >= 0; c = nodes->sibling[c]) push(z, c);
-    while (z->late.count > 0) {
-        const int32_t c = mpki_heap_pop(&z->late).at;
-        const double others = !first ? latest : z->late.count > 0 ? -z->late.entry[0].key : 0;
+    z->children = z->runs.count = 0;
+    add_run(z, nodes->child[s]);
+    while (z->runs.count > 0) {
+        const int32_t c = pop_child(z);
+        const double others = !first ? latest : z->runs.count > 0 ? -z->runs.entry[0].key : 0;
         const bool near = fmax(others, z->path[c]) + node_s(z, s) + z->above[s] > z->counts;
         if (shortens(z, c, s, others, near, &zeros)) {
             int32_t grandchildren = -1;
             z->kids[s] += z->kids[c] - 1;
             mpki_nodes_absorb(nodes, c, s, zeros, first ? &grandchildren : &kept);
-            for (int32_t after; grandchildren >= 0; grandchildren = after) {
-                after = nodes->sibling[grandchildren];
-                push(z, grandchildren);
-            }
+            add_run(z, grandchildren);
             continue;
         }
         if (first) latest = z->path[c];
@@ -140,7 +192,8 @@ static void shorten_bin(mpki_pool *pool, int worker, void *arg, int64_t bin) {
     const bins *b = arg;
     shortening z = *b->z;
     (void)worker;
-    if (pool) z.late.entry += b->begin[bin]; /* else there are no others */
+    if (pool)
+        z.child += b->begin[bin], z.runs.entry += b->begin[bin]; /* else there are no others */
     for (int32_t k = b->begin[bin]; k < b->begin[bin + 1]; k++) shorten_node(&z, b->node[k]);
 }
 
@@ -195,7 +248,7 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_pool *pool, int worker, mpk
     const int64_t count = nodes->count;
     double *times = MPKI_ZNEW(ctx, STAGE, 3 * count + 1, double);
     int32_t *kids = MPKI_ZNEW(ctx, STAGE, count + 1, int32_t);
-    mpki_heap_entry *entry = MPKI_NEW(ctx, STAGE, count + 1, mpki_heap_entry);
+    mpki_heap_entry *entry = MPKI_NEW(ctx, STAGE, 2 * (count + 1), mpki_heap_entry);
     const bool uncut = mpki_nodes_uncut(nodes);
     shortening z = {.nodes = nodes};
     const bool shared =
@@ -204,7 +257,7 @@ mpk_status mpki_nodes_shorten(mpk_context *ctx, mpki_pool *pool, int worker, mpk
     *longest_s = 0;
     if (!mpk_failed(status)) {
         z.path = times, z.below = times + count, z.above = times + 2 * count;
-        z.kids = kids, z.late.entry = entry;
+        z.kids = kids, z.child = entry, z.runs.entry = entry + count + 1;
         double longest = 0; /* path, before anything is merged */
         for (int32_t s = 0; s < count; s++) {
             if (!nodes->alive[s]) continue;
