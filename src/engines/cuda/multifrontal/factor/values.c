@@ -154,8 +154,10 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given,
     int32_t odd = 1, more = 0, ticket = 0;
     if (!MPKI_CUDA_DID(f, kind->bring(cuda, &a, &how, f->ax, next, &ticket)) ||
         (next && mpk_failed(tasks(f))) ||
-        !MPKI_CUDA_DID(f, kind->brought(cuda, &a, &how, f->ax, ticket, &odd, &more)))
+        !MPKI_CUDA_DID(f, kind->brought(cuda, &a, &how, f->ax, ticket, &odd, &more))) {
+        f->valid = f->valid && !next;
         return mpki_failed(f->ctx);
+    }
     if (odd) return MPK_OK;
     *taken = f->taken = true;
     f->first = true;
