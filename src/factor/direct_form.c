@@ -15,14 +15,17 @@ static bool single_of(mpk_scalar scalar) {
     return scalar == MPK_S || scalar == MPK_C;
 }
 
-static const int64_t LATE_TIMES = 2;
-
-/* Are there so many late columns that gather() asks where they went? */
-static bool may_gather(const mpk_factor *fac) {
+/* May a tree with fewer late columns be made, and have factorizations taken as long as that would
+ * take? In all they then take at most twice what they would, had it been known how many there will
+ * be. */
+static bool late_ones(const mpk_factor *fac) {
     return fac->direct && fac->engine->direct->late &&
-           fac->info.rejected > LATE_TIMES * fac->weighed &&
+           fac->info.rejected > MPKI_LATE_TIMES * fac->weighed &&
            fac->an->info.ordered_for == MPK_ON_CUDA &&
            fac->an->options.ordering != MPK_ORDERING_GIVEN;
+}
+static bool may_gather(const mpk_factor *fac) {
+    return late_ones(fac) && (fac->waited + 1) * MPKI_LATE_ROWS >= fac->an->n;
 }
 
 /* Which values mpki_find_scaling() would scale as the engine can: by sweeps of equilibration
@@ -99,7 +102,7 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
     mpk_analysis_destroy(&fac->own);
     fac->an = fac->own = own;
     fac->own_of = mpki_values_hash(own, fac->ax);
-    fac->weighed = 0;
+    fac->weighed = fac->waited = 0;
     return MPK_OK;
 }
 
@@ -110,14 +113,17 @@ static uint64_t analysed_hash(const mpk_factor *fac) {
 }
 
 /* Where fronts of the last numbers delayed columns, and are so small that this is what takes the
- * time, the next ones have a tree in which these are columns of the fronts that took them; and once
- * more where more than twice as many come late. A tree that the caller has chosen stays. After a
- * failure the factor is as it was. */
+ * time, later ones have a tree in which these are columns of the fronts that took them: the next
+ * ones, if the tree is small; and once more where more than twice as many come late. A tree that the
+ * caller has chosen stays. After a failure the factor is as it was. */
 static mpk_status gather(mpk_factor *fac) {
     mpk_context *ctx = fac->ctx;
     const mpk_analysis *an = fac->an;
     const mpki_direct_engine *engine = fac->engine->direct;
-    if (!may_gather(fac)) return MPK_OK;
+    if (!may_gather(fac)) {
+        if (late_ones(fac)) fac->waited++;
+        return MPK_OK;
+    }
     mpk_analysis *own = NULL;
     const int64_t weighed = fac->info.rejected;
     int32_t *where = MPKI_NEW(ctx, STAGE, an->n, int32_t);
@@ -131,6 +137,7 @@ static mpk_status gather(mpk_factor *fac) {
         status = MPK_OK;
     }
     if (mpk_failed(status)) return status;
+    fac->waited = 0;
     if (!own) {
         fac->weighed = weighed;
         return MPK_OK;
@@ -154,7 +161,7 @@ static mpk_status return_to_base(mpk_factor *fac) {
     mpk_status status = mpki_direct_replace(fac, fac->base);
     if (mpk_failed(status)) return status;
     fac->an = fac->base;
-    fac->weighed = 0;
+    fac->weighed = fac->waited = 0;
     mpk_analysis_destroy(&fac->own);
     return MPK_OK;
 }

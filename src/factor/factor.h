@@ -87,6 +87,7 @@ struct mpk_factor {
     double patience; /* with an analysis of older values; doubles if a new one fails */
     mpki_stop cost;  /* what the first factorization with the analysis in force took; 0: none */
     int64_t weighed; /* columns that came late when that was last weighed, with the tree in force */
+    int64_t waited;  /* factorizations in which columns came late since then */
     bool rescaled;   /* the other scaling did better, on these values or older ones */
     double raised; /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
     bool lowered;  /* zero pivots of the usual size were none: likewise */

@@ -22,7 +22,12 @@ enum {
     /** with an extended core: times the predicted flops and times n, in rejected columns; flops for
      *  each column */
     MPKI_STOP_CORE_TIMES = 50,
-    MPKI_STOP_CORE_COLUMN = 200000
+    MPKI_STOP_CORE_COLUMN = 200000,
+    /** a tree without late columns is made anew where more than so many times as many come late; rows
+     *  for which that takes as long as a factorization on a device (H200: 10 ms for 19 000 rows,
+     *  which factorize in 2.1, 25 for 90 000 and 5.7, 22 for 67 000 and 4.8) */
+    MPKI_LATE_TIMES = 2,
+    MPKI_LATE_ROWS = 4000
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include "crafted.h"
 
 #include "device_cases.h"
+#include "factor/tuning.h"
 
 /* As a user asks for it. */
 static void test_option(void **unused) {
@@ -368,6 +369,30 @@ static void test_late(void **unused) {
     }
 }
 
+/* A larger tree is made anew when as many factorizations have been as that is worth. */
+static void test_late_waits(void **unused) {
+    (void)unused;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    assert_int_equal(mpk_problem_generate(ctx, "optimal-control 300", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    assert_true(fac->info.rejected > 0 && an->n > MPKI_LATE_ROWS && an->n <= 2 * MPKI_LATE_ROWS);
+    assert_int_equal(mpk_refactorize(ctx, NULL, &o, fac), MPK_OK);
+    assert_ptr_equal(fac->an, an);
+    assert_int_equal(mpk_refactorize(ctx, NULL, &o, fac), MPK_OK);
+    assert_ptr_not_equal(fac->an, an);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_option),          cmocka_unit_test(test_generated),
@@ -375,7 +400,8 @@ int main(void) {
         cmocka_unit_test(test_files),           cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_tiles),           cmocka_unit_test(test_fans),
         cmocka_unit_test(test_certificates),    cmocka_unit_test(test_few_rows),
-        cmocka_unit_test(test_order_of_a_warp), cmocka_unit_test(test_late)};
+        cmocka_unit_test(test_order_of_a_warp), cmocka_unit_test(test_late),
+        cmocka_unit_test(test_late_waits)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,6 +263,66 @@ static void test_odd(void **unused) {
     }
 }
 
+/* From the second values on a factorization begins before the host knows what they are like: by the
+ * rules of the one before. Other rules, values whose rows are far from even, and a device that fails
+ * then, change nothing. */
+static void test_begins(void **unused) {
+    (void)unused;
+    system_ s;
+    for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
+        assert_int_equal(open_system(&s, NULL, N, KINDS[k].scalar, KINDS[k].symmetry, BOTH,
+                                     k % 2 ? MPK_ON : MPK_OFF),
+                         MPK_OK);
+        for (int round = 0; round < 5; round++) {
+            fill(&s, 0.1 * round);
+            if (round == 3) s.o.pivot_threshold = 0.4;
+            if (round == 4) s.o.zero_tolerance = 1e-6;
+            assert_int_equal(again(&s), MPK_OK);
+            assert_int_equal(s.there->direct->queued, round > 0 ? s.there->direct->plan.steps : 0);
+            assert_false(s.there->direct->has_begun); /* it is done */
+            same(&s);
+        }
+        close_system(&s);
+    }
+    assert_int_equal(open_system(&s, NULL, N, MPK_D, MPK_SYMMETRIC, LOWER_MIXED, MPK_OFF), MPK_OK);
+    for (int round = 0; round < 6; round++) {
+        double *x = (double *)(void *)s.values;
+        fill(&s, 0.3);
+        for (int64_t e = 0; e < s.nnz && round % 2; e++)
+            x[e] = ldexp(x[e], ((s.rows[e] * 37 % 11 + s.cols[e] * 37 % 11) - 10) * 8);
+        assert_false(mpk_failed(again(&s)));
+        same(&s);
+    }
+    close_system(&s);
+}
+
+static void test_begins_and_fails(void **unused) {
+    (void)unused;
+    const char *must = getenv("METAPACK_TEST_DEVICE");
+    if (must && !strcmp(must, "1")) return; /* a device that fails at will is not to be had */
+    int failures = 0;
+    system_ s;
+    assert_int_equal(open_system(&s, NULL, N, MPK_D, MPK_SYMMETRIC, UPPER, MPK_OFF), MPK_OK);
+    assert_int_equal(again(&s), MPK_OK);
+    for (int k = 1; k < 12; k++) {
+        char text[16];
+        fill(&s, 0.1 * k);
+        const int64_t bytes = s.nnz * (int64_t)sizeof(double);
+        assert_int_equal(mpk_device_copy(s.ctx, 0, s.on_device, 0, s.values, 0, bytes, 1), MPK_OK);
+        snprintf(text, sizeof text, "%d", k);
+        setenv("METAPACK_CUDA_HOST_FAIL", text, 1);
+        const mpk_status status = mpk_refactorize(s.ctx, s.on_device, &s.o, s.there);
+        unsetenv("METAPACK_CUDA_HOST_FAIL");
+        if (mpk_failed(status)) assert_int_equal(status, MPK_ERR_DEVICE);
+        failures += mpk_failed(status);
+        /* what failed may have taught the device which fronts a warp need not try */
+        for (int round = 0; round < 3; round++) assert_int_equal(again(&s), MPK_OK);
+        same(&s);
+    }
+    close_system(&s);
+    assert_true(failures > 1);
+}
+
 /* Scaling that is off, or a limit that leaves no memory for lists: the host's way. */
 static void test_host_way(void **unused) {
     (void)unused;
@@ -378,11 +438,15 @@ static void test_device_fails(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders),      cmocka_unit_test(test_scales),
-        cmocka_unit_test(test_odd),         cmocka_unit_test(test_host_way),
-        cmocka_unit_test(test_threads),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_device_fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders),
+                                       cmocka_unit_test(test_scales),
+                                       cmocka_unit_test(test_odd),
+                                       cmocka_unit_test(test_begins),
+                                       cmocka_unit_test(test_begins_and_fails),
+                                       cmocka_unit_test(test_host_way),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_device_fails)};
     const char *must = getenv("METAPACK_TEST_DEVICE");
 #ifdef METAPACK_CUDA_HOST
     if (!must || strcmp(must, "1")) setenv("METAPACK_CUDA_MODULE", METAPACK_CUDA_HOST, 1);

@@ -184,7 +184,10 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given,
                      (!next || !mpk_failed(tasks(f))) &&
                      MPKI_CUDA_DID(f, kind->brought(cuda, &a, &how, f->ax, ticket, &odd, &more));
     if (own) f->device->table->give(cuda, own);
-    if (!did) return mpki_failed(f->ctx);
+    if (!did) {
+        f->valid = f->valid && !next;
+        return mpki_failed(f->ctx);
+    }
     if (odd) return MPK_OK;
     *taken = f->taken = true;
     f->first = true;
