@@ -95,6 +95,7 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpki_release(fac->ctx, fac->row_norm);
     mpki_release(fac->ctx, fac->ones);
     mpki_release(fac->ctx, fac->known.vector);
+    mpki_release(fac->ctx, fac->known.like);
     mpki_kept_basis_drop(fac);
     mpki_given_drop(fac);
     mpki_values_release(&fac->values);

@@ -42,8 +42,8 @@ typedef struct mpki_flatness {
     int products;
 } mpki_flatness;
 
-/** Pivots that are examined one by one. */
-enum { MPKI_WEAK_MOST = 8 };
+/** Pivots that are examined one by one; products with A that may make one vector flat. */
+enum { MPKI_WEAK_MOST = 8, MPKI_FLATNESS_MOST = 20 };
 
 #define MPKI_RANK(p)                                                                               \
     /** y := a vector, in positions, that D takes to this pivot alone */                           \
@@ -64,11 +64,13 @@ enum { MPKI_WEAK_MOST = 8 };
      *  said */ \
     double mpki_##p##_null_least(const double *scale, const mpki_solve_work *work, const void *v); \
     /** How nearly A takes v to zero. Entries of v that are noise after scaling, in rows         \
-     *  over the bound, are set to zero where that brings eta to the bound; v is then the        \
-     *  vector that was measured, and has this eta in every scaling. work->r := -A v,            \
-     *  work->w := |A| |v|; work->x is used */ \
-    mpki_flatness mpki_##p##_flatness(const double *scale, double bound, mpki_solve_work *work,    \
-                                      void *v);                                                    \
+     *  over the bound, are set to zero where that brings eta to the bound, by about `most`      \
+     *  products; v is then the vector that was measured, and has this eta in every scaling.     \
+     *  work->r := -A v, work->w := |A| |v|; work->x is used */ \
+    mpki_flatness mpki_##p##_flatness(const double *scale, double bound, int most,                 \
+                                      mpki_solve_work *work, void *v);                             \
+    /** v := 0 where a vector of older values is, and v is so small that it may be noise */        \
+    void mpki_##p##_null_alike(const double *scale, int32_t n, const void *like, void *v);         \
     /** x := +-1 in a fixed disorder, or sized: of modulus 1/2 to 3/2; b := A x */                 \
     void mpki_##p##_trial(mpki_solve_work *work, bool sized, void *x, void *b);                    \
     /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */              \
