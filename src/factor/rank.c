@@ -50,11 +50,18 @@ static bool due(const verdict *v, const mpki_rest *rest) {
     return v->asked || v->first || rest->left == 0;
 }
 
+/* A second factorization was made. */
+static void rest_second(mpki_rank_memory *known) {
+    enum { FIRST = 7 };
+    if (known->second.left > 0) return;
+    if (known->second.span < FIRST / 2) known->second.span = FIRST / 2;
+    mpki_rest_of(&known->second, false, MPKI_REST_LONG);
+}
+
 /* Other values have come. */
 static void pass_by(mpki_rank_memory *known) {
     mpki_rest *rests[] = {&known->second, &known->moved, &known->apart, &known->sound,
                           &known->firm};
-    if (known->second.left == 1) known->tried = 0;
     for (size_t k = 0; k < sizeof rests / sizeof *rests; k++)
         if (rests[k]->left > 0) rests[k]->left--;
 }
@@ -131,7 +138,8 @@ static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b,
 
 /* May this second factorization be made now? One a call, and what was no better rests. */
 static bool may_try(const verdict *v, unsigned what) {
-    return v->asked || (!v->used && !(v->fac->known.tried & what));
+    const mpki_rank_memory *known = &v->fac->known;
+    return v->asked || (!v->used && known->second.left == 0 && !(known->tried & what));
 }
 
 /* Are both scalings so far apart that they may disagree about a pivot? */
@@ -372,11 +380,13 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
  * still is. */
 static mpk_status look_at_raised(verdict *v, bool *stands) {
     mpk_factor *fac = v->fac;
-    mpk_status status = mpki_kernel_of_all(fac, &v->eta);
+    fac->effort = fmax(fac->effort, 0.5 * mpki_effort_of_factor(fac)); /* or it costs another one */
+    mpk_status status = mpki_kernel_alike(fac, 0, &v->eta);
     *stands = v->eta <= v->bound;
     if (*stands) conclude(v);
     if (mpk_failed(status) || *stands) return status;
     bool there = false;
+    rest_second(&fac->known);
     mpk_factor *other = mpki_twin(fac);
     status = mpki_failed(fac->ctx);
     if (!mpk_failed(status)) {
@@ -458,7 +468,9 @@ static mpk_status look(verdict *v) {
     if (!done) mpki_kernel_forget(fac);
     if (!done && all > 0 && !v->asked && !v->first) status = look_alike(v, all, &done);
     if (mpk_failed(status)) return status;
-    if (fac->info.inertia.zero != known->zeros + known->weak) known->undecided = false;
+    const bool changed = fac->info.inertia.zero != known->zeros + known->weak;
+    const bool free_to = known->second.left == 0;
+    if (changed) known->undecided = false;
     if (!done && fac->info.inertia.zero > 0) {
         status = look_at_zeros(v, known->undecided && !v->asked);
     } else if (!done && weak(fac) && v->by_default) {
@@ -474,7 +486,9 @@ static mpk_status look(verdict *v) {
         if (!mpk_failed(status)) status = look_at_weak(v, far);
         mpki_rest_of(&known->firm, fac->info.inertia.zero > 0, MPKI_REST_SHORT);
     }
-    return mpk_failed(status) || v->stale ? status : look_for_more(v);
+    if (!mpk_failed(status) && !v->stale) status = look_for_more(v);
+    if (changed && free_to && !v->used) known->tried = 0; /* no other way was left */
+    return status;
 }
 
 /* What a verdict may cost: half of a factorization; of the first one, which has an analysis before
