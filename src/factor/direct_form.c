@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A factor by the multifrontal method: factorizes, and again with another analysis if delayed
  * columns run away (outer pivoting); handles structurally singular matrices; gives the verdict. */
+#include "measured.h"
 #include "narrow.h"
 #include "rank_kernel.h"
 #include "tuning.h"
@@ -514,7 +515,8 @@ static int64_t bytes(const mpk_factor *fac) {
 
 static int64_t beside(const mpk_factor *fac) {
     const mpki_direct_engine *direct = fac->engine->direct;
-    return fac->direct && direct->beside ? direct->beside(fac->direct) : 0;
+    const int64_t measured = mpki_measured_bytes(fac);
+    return measured + (fac->direct && direct->beside ? direct->beside(fac->direct) : 0);
 }
 
 static void end(mpk_factor *fac) {

@@ -81,6 +81,7 @@ typedef struct mpki_rank_memory {
     unsigned tried;   /* second factorizations that were no better, by bit */
     double raised;    /* bound of zero pivots that was better; 0: none */
     bool far;         /* the scalings were far apart when that was last looked at */
+    bool measures;    /* pivots that were measured with A made solves accurate */
     mpki_rest second; /* second factorizations that were tried */
     mpki_rest moved;  /* vectors of older values were not of the kernel of newer ones */
     mpki_rest apart;  /* `far` was found */
@@ -104,9 +105,10 @@ struct mpk_factor {
     double raised; /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
     bool lowered;  /* zero pivots of the usual size were none: likewise */
     mpki_rank_memory known;
-    mpki_kept_basis basis;       /* of the kernel; guarded by `bringing` */
-    _Atomic int64_t basis_bytes; /* of it, for who must not wait */
-    double effort;               /* what a verdict may still cost (rank_kernel.h) */
+    struct mpki_measured *measured; /* measured.h: solves are refined with them; NULL: none */
+    mpki_kept_basis basis;          /* of the kernel; guarded by `bringing` */
+    _Atomic int64_t basis_bytes;    /* of it, for who must not wait */
+    double effort;                  /* what a verdict may still cost (rank_kernel.h) */
     int matched;     /* > 0: matched anew for a verdict; factorizations until it may be again */
     int matched_for; /* what that was the last time; 0: it was not yet */
     uint64_t own_of; /* mpki_values_hash() of the values that `own` was made of */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rank of A, as far as a factorization and a few vectors show it. */
+#include "measured.h"
 #include "rank_kernel.h"
 #include "tuning.h"
 #include "../core/random.h"
@@ -103,12 +104,31 @@ static mpk_status try_solve(mpk_factor *fac, double *omega, char *missed) {
     return mpki_failed(ctx);
 }
 
+/* Solves are not accurate: they may be with pivots that A itself tells. omega [inout] of a solve with a
+ * known solution */
+static mpk_status try_measured(mpk_factor *fac, double *omega) {
+    const double accuracy = mpki_accuracy(&fac->options, fac->an->scalar);
+    double with = INFINITY;
+    bool made;
+    mpk_status status = mpki_measured_make(fac, &made);
+    if (made && !mpk_failed(status)) status = try_solve(fac, &with, NULL);
+    fac->known.measures = with <= accuracy;
+    if (fac->known.measures)
+        *omega = with;
+    else
+        mpki_measured_drop(fac);
+    return status;
+}
+
 /* The same for a verdict, which believes for a while that it comes back once it did. */
 static mpk_status try_known(verdict *v, double *omega) {
     mpk_factor *fac = v->fac;
     *omega = 0;
     if (!due(v, &fac->known.sound)) return MPK_OK;
     mpk_status status = try_solve(fac, omega, NULL);
+    if (!mpk_failed(status) && !mpki_measured(fac) &&
+        !(*omega <= mpki_accuracy(&fac->options, fac->an->scalar)))
+        status = try_measured(fac, omega);
     mpki_rest_of(&fac->known.sound, !(*omega <= mpki_accuracy(&fac->options, fac->an->scalar)),
                  MPKI_REST_SHORT);
     return status;
@@ -366,7 +386,8 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
     if (!mpk_failed(status) && what && may_try(v, what)) {
         status = try_known(v, &e.omega);
         v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
-        if (!mpk_failed(status) && (none || v->rescue)) status = try_other(v, what, &e);
+        if (!mpk_failed(status) && (none || v->rescue) && !mpki_measured(fac))
+            status = try_other(v, what, &e);
     }
     if (mpk_failed(status)) return status;
     if (fac->info.inertia.zero == 0) return MPK_OK;
@@ -445,6 +466,26 @@ static mpk_status look_alike(verdict *v, int64_t all, bool *done) {
     return status;
 }
 
+/* Pivots that were measured with A made solves with older values accurate. *done: they are none of a
+ * kernel, so that no vector is to be looked for. */
+static mpk_status look_measured(verdict *v, bool *done) {
+    mpk_factor *fac = v->fac;
+    mpki_rank_memory *known = &fac->known;
+    double omega;
+    mpk_status status = mpki_measured_make(fac, &known->measures);
+    if (known->measures && !mpk_failed(status)) status = try_known(v, &omega);
+    if (mpk_failed(status) || !known->measures) return status;
+    if (!(omega <= mpki_accuracy(&fac->options, fac->an->scalar))) {
+        mpki_measured_drop(fac);
+        known->measures = false;
+    } else if (fac->measured->whole) {
+        mpki_kernel_forget(fac);
+        if (fac->info.inertia.zero > 0) conclude(v);
+        *done = true;
+    }
+    return status;
+}
+
 /* fac has zero pivots, or some that may be rounding. */
 static mpk_status look(verdict *v) {
     static const double CLEAR = 1e5;
@@ -457,6 +498,8 @@ static mpk_status look(verdict *v) {
     const bool raised = fac->raised > 0 && fac->raised == known->raised;
     const int64_t all = known->undecided || !known->shown ? 0 : known->zeros + known->weak;
     pass_by(known);
+    if (known->measures && !v->asked && !v->first) status = look_measured(v, &done);
+    if (done || mpk_failed(status)) return status;
     if (known->count > 0 && !v->asked && due(v, &known->moved) &&
         (!raised || fac->info.inertia.zero == known->zeros))
         status = look_again(v, &done);

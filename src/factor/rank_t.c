@@ -230,7 +230,8 @@ mpki_flatness FN(flatness)(const double *scale, double bound, int most_products,
 }
 
 /* x with B x = c, by complete pivoting; where B is singular to rounding, 0. */
-static void small_solve(int k, T (*b)[MPKI_WEAK_MOST], T *c) {
+void FN(null_solve)(int k, void *vb, void *vc) {
+    T(*b)[MPKI_WEAK_MOST] = vb, *c = vc;
     int column[MPKI_WEAK_MOST];
     double first = 0;
     int rank = 0;
@@ -290,7 +291,7 @@ bool FN(null_share)(int32_t n, int count, const void *vu, const double *w, void 
             b[i][j] = sum;
         }
     }
-    small_solve(count, b, c);
+    FN(null_solve)(count, b, c);
     for (int j = 0; j < count; j++) {
         const T *uj = u + (int64_t)j * n;
         for (int32_t k = 0; k < n; k++) r[k] -= t_mul(c[j], direction(uj[k])) * (R)w[k];
