@@ -92,6 +92,8 @@ const int32_t *mpki_positions(const mpk_analysis *an);
 
 /** A number that tells values of an analysis apart. */
 uint64_t mpki_values_hash(const mpk_analysis *an, const void *ax);
+/** One that tells apart which of them are 0, which is all that a structural rank depends on; not 0. */
+uint64_t mpki_nonzeros_hash(const mpk_analysis *an, const void *ax);
 
 /** mpk_analyse.  keep [in] n: columns that belong to the core, though the matching leaves them
  * bare; NULL: none */

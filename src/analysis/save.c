@@ -27,6 +27,20 @@ uint64_t mpki_values_hash(const mpk_analysis *an, const void *ax) {
     return h;
 }
 
+uint64_t mpki_nonzeros_hash(const mpk_analysis *an, const void *ax) {
+    static const char zero[2 * sizeof(double)];
+    const size_t size = mpk_scalar_size(an->scalar);
+    const char *bytes = ax;
+    uint64_t h = 0, word = 1;
+    for (int64_t k = 0; k < an->nnz; k++) {
+        word = word << 1 | (memcmp(bytes + (size_t)k * size, zero, size) != 0);
+        if (k % 63 < 62 && k + 1 < an->nnz) continue;
+        h = mpki_random_mix(h ^ word) + MPKI_GOLDEN;
+        word = 1;
+    }
+    return h ? h : 1;
+}
+
 /* Numbers of one length, so that no byte between them is left unset. */
 typedef struct facts {
     int64_t n, nnz, scalar, symmetry;

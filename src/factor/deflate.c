@@ -31,7 +31,9 @@ static void join(const mpk_factor *fac, mpki_basis *basis, void *v) {
 /* How nearly A takes v to zero, roughly; work->r := -A v. */
 static double rough(mpki_solve_work *work, void *v) {
     const mpk_factor *fac = work->m.fac;
-    return MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, INFINITY, work, v).rough;
+    return MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, INFINITY, MPKI_FLATNESS_MOST, work,
+                                                    v)
+        .rough;
 }
 
 enum { AT_ONCE = 16 /* vectors that go through the factor together */ };

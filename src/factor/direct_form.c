@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A factor by the multifrontal method: factorizes, and again with another analysis if delayed
  * columns run away (outer pivoting); handles structurally singular matrices; gives the verdict. */
+#include "measured.h"
 #include "narrow.h"
 #include "rank_kernel.h"
 #include "tuning.h"
@@ -102,6 +103,7 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
     mpk_analysis_destroy(&fac->own);
     fac->an = fac->own = own;
     fac->own_of = mpki_values_hash(own, fac->ax);
+    fac->own_nonzeros = mpki_nonzeros_hash(own, fac->ax);
     fac->weighed = fac->waited = 0;
     return MPK_OK;
 }
@@ -142,7 +144,7 @@ static mpk_status gather(mpk_factor *fac) {
         fac->weighed = weighed;
         return MPK_OK;
     }
-    const uint64_t hash = analysed_hash(fac);
+    const uint64_t hash = analysed_hash(fac), nonzeros = fac->own ? fac->own_nonzeros : 0;
     const mpki_tree_view tree = mpki_tree_view_of(own);
     status = engine->retree(fac->direct, &tree);
     if (mpk_failed(status)) {
@@ -152,6 +154,7 @@ static mpk_status gather(mpk_factor *fac) {
     mpk_analysis_destroy(&fac->own);
     fac->an = fac->own = own;
     fac->own_of = hash;
+    fac->own_nonzeros = nonzeros;
     fac->weighed = weighed;
     return MPK_OK;
 }
@@ -257,18 +260,39 @@ static mpk_status choose_rows(const mpk_factor *fac, int round, const char *miss
     return status;
 }
 
-/* Did the core explain A with older values, and does it these, too? It has the same rank now, and
- * that is the structural one, which A cannot exceed; or A takes to zero what it took to zero then,
- * one vector of all rows beside the core. If there was none, the rank has to do. */
+/* Does one vector of all rows beside the core say that it explains A? A takes it to zero in the rows
+ * of the core by construction, and in the others by chance alone, if it does not. clear [in] times
+ * the bound, it is so then, too; it is kept where it is of the kernel. */
+static mpk_status core_shown(mpk_factor *fac, double clear, bool *shown) {
+    fac->effort = INFINITY;
+    mpki_kernel_forget(fac);
+    return mpki_kernel_beside(fac, clear, shown);
+}
+
+/* Did the core explain A with older values, and does it these, too? It has the structural rank, which
+ * A cannot exceed; or A takes one vector of all rows beside the core to zero: what it took to zero
+ * then, as the rank was the same, or a new one. If there was none, the rank has to do. */
 static mpk_status core_holds(mpk_factor *fac, bool *holds) {
-    const mpki_rank_memory *known = &fac->known;
+    mpki_rank_memory *known = &fac->known;
     const int64_t zeros = fac->info.inertia.zero;
-    double eta = INFINITY;
-    *holds = known->core > 0 && zeros == known->zeros;
-    if (!*holds || zeros == fac->an->n - fac->an->info.structural_rank || known->count == 0)
+    const bool same = zeros == known->zeros;
+    double clear = 0, eta = INFINITY;
+    *holds = known->core > 0 && same;
+    if (known->core <= 0 || zeros == fac->an->n - fac->an->info.structural_rank ||
+        (known->count == 0 && known->moved.span == 0))
         return MPK_OK;
-    mpk_status status = mpki_kernel_again(fac, &eta);
-    *holds = eta <= mpki_kernel_bound(fac);
+    mpk_status status = MPK_OK;
+    *holds = false;
+    if (known->moved.left > 0) {
+        known->moved.left--;
+        clear = single_of(fac->an->scalar) ? 100 : 1e6;
+    } else if (known->count > 0 && same) {
+        status = mpki_kernel_again(fac, &eta);
+        *holds = eta <= mpki_kernel_bound(fac);
+        mpki_rest_of(&known->moved, *holds, MPKI_REST_SHORT);
+    }
+    if (!mpk_failed(status) && !*holds) status = core_shown(fac, clear, holds);
+    if (*holds) known->zeros = zeros;
     return status;
 }
 
@@ -276,13 +300,12 @@ static mpk_status core_holds(mpk_factor *fac, bool *holds) {
  * not kept: later solves would take it for one of these values' kernel. */
 static mpk_status remember_core(mpk_factor *fac) {
     const int64_t zeros = fac->info.inertia.zero;
-    double eta;
+    bool shown;
     fac->known.core = 1;
     fac->known.zeros = zeros;
-    fac->effort = INFINITY;
     mpki_kernel_forget(fac);
     if (zeros == fac->an->n - fac->an->info.structural_rank) return MPK_OK;
-    return mpki_kernel_of_all(fac, &eta);
+    return core_shown(fac, 0, &shown);
 }
 
 /* Of a structurally singular matrix it is enough to factorize the core, unless the core is singular
@@ -376,10 +399,12 @@ static mpk_status find_numbers(mpk_factor *fac, bool is_new, int *stages) {
 /* Zero pivots, no vector of the kernel, and a matching of other values: once more with one of
  * these. It is the second factorization of this call, and the verdict takes no other. */
 static mpk_status match_again(mpk_factor *fac, int *stages) {
-    enum { EVERY = 8 /* factorizations, at most */ };
+    enum { EVERY = 8, MOST = 64 /* factorizations, each time twice as many */ };
     const double clear = single_of(fac->an->scalar) ? 10 : 1e5;
     bool stale;
-    fac->matched = EVERY;
+    fac->matched_for = fac->matched_for ? 2 * fac->matched_for : EVERY;
+    if (fac->matched_for > MOST) fac->matched_for = MOST;
+    fac->matched = fac->matched_for;
     fac->raised = 0;
     ++*stages;
     mpk_status status = reanalyse(fac, fac->an->options.matching, NULL);
@@ -520,7 +545,8 @@ static int64_t bytes(const mpk_factor *fac) {
 
 static int64_t beside(const mpk_factor *fac) {
     const mpki_direct_engine *direct = fac->engine->direct;
-    return fac->direct && direct->beside ? direct->beside(fac->direct) : 0;
+    const int64_t measured = mpki_measured_bytes(fac);
+    return measured + (fac->direct && direct->beside ? direct->beside(fac->direct) : 0);
 }
 
 static void end(mpk_factor *fac) {

@@ -2,6 +2,7 @@
 /* One factorization by the multifrontal method: scales the values, calls the engine, describes what
  * came of it. */
 #include "direct_numbers.h"
+#include "measured.h"
 #include "narrow.h"
 #include "tuning.h"
 
@@ -28,6 +29,7 @@ mpk_status mpki_factorize_once(mpk_factor *fac, const mpki_stop *stop,
     const mpk_analysis *an = fac->an;
     const bool away = fac->away; /* then they are scaled, too */
     mpk_status status = MPK_OK;
+    mpki_measured_age(fac);
     if (away)
         fac->size = 1;
     else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a factor holds, whatever its form: values that may be away, and its end. */
 #include "factor.h"
+#include "measured.h"
 #include "given.h"
 
 static const char STAGE[] = "factorize";
@@ -96,6 +97,8 @@ void mpk_factor_destroy(mpk_factor **out) {
     mpki_release(fac->ctx, fac->ones);
     mpki_release(fac->ctx, fac->known.vector);
     mpki_release(fac->ctx, fac->known.sum);
+    mpki_release(fac->ctx, fac->known.like);
+    mpki_measured_drop(fac);
     mpki_kept_basis_drop(fac);
     mpki_given_drop(fac);
     mpki_values_release(&fac->values);

@@ -61,19 +61,35 @@ typedef struct mpki_form {
 
 extern const mpki_form mpki_direct_form, mpki_general_form, mpki_block_form, mpki_scaling_form;
 
+/** What was looked for in vain, or was found to be as before: not looked at again with the next
+ *  `left` values, and each time with twice as many as the time before. */
+typedef struct mpki_rest {
+    int left, span;
+} mpki_rest;
+
 /** What the verdicts on the rank have learned, for the next values of the same analysis
  *  (rank.c). */
 typedef struct mpki_rank_memory {
     void *vector; /* count x n, of the kernel */
+    void *like;   /* n: one of older values' kernel; NULL: none */
     int count;
     void *sum;      /* n: of these, without its noise; NULL: not formed yet */
     uint64_t stamp; /* of `sum`: no other one in this process has it */
     int weak;       /* pivots at the level of rounding that these made zero */
     int64_t zeros;  /* zero pivots before that; -1: nothing was in doubt yet */
     bool undecided; /* zero pivots, and no vector */
+    bool shown;     /* a vector has shown that A is singular */
     int core; /* of structurally singular ones: 1: it explains A, -1: more of it is too dear */
-    unsigned tried; /* second factorizations that were no better, by bit */
-    double raised;  /* bound of zero pivots that was better; 0: none */
+    unsigned tried;   /* second factorizations that were no better, by bit */
+    double raised;    /* bound of zero pivots that was better; 0: none */
+    bool far;         /* the scalings were far apart when that was last looked at */
+    bool measures;    /* pivots that were measured with A made solves accurate */
+    mpki_rest second; /* second factorizations that were tried */
+    mpki_rest moved;  /* vectors of older values were not of the kernel of newer ones */
+    mpki_rest apart;  /* `far` was found */
+    mpki_rest sound;  /* a known solution came back */
+    mpki_rest
+        firm; /* no pivot was zero, and solves showed no kernel, or weak pivots were none of it */
 } mpki_rank_memory;
 
 struct mpk_factor {
@@ -92,15 +108,18 @@ struct mpk_factor {
     double raised; /* bound of zero pivots, where the usual one has left noise; 0: the usual one */
     bool lowered;  /* zero pivots of the usual size were none: likewise */
     mpki_rank_memory known;
-    mpki_kept_basis basis;       /* of the kernel; guarded by `bringing` */
-    _Atomic int64_t basis_bytes; /* of it, for who must not wait */
-    double effort;               /* what a verdict may still cost (rank_kernel.h) */
+    struct mpki_measured *measured; /* measured.h: solves are refined with them; NULL: none */
+    mpki_kept_basis basis;          /* of the kernel; guarded by `bringing` */
+    _Atomic int64_t basis_bytes;    /* of it, for who must not wait */
+    double effort;                  /* what a verdict may still cost (rank_kernel.h) */
     int matched;     /* > 0: matched anew for a verdict; factorizations until it may be again */
+    int matched_for; /* what that was the last time; 0: it was not yet */
     uint64_t own_of; /* mpki_values_hash() of the values that `own` was made of */
-    bool valid;      /* holds a factorization */
-    uint64_t made;   /* how many there were: who built on one asks whether it is the same */
-    bool at_work;    /* a thread is changing it */
-    unsigned forks;  /* mpki_forks() where that began */
+    uint64_t own_nonzeros; /* mpki_nonzeros_hash() of them; 0: not known */
+    bool valid;            /* holds a factorization */
+    uint64_t made;         /* how many there were: who built on one asks whether it is the same */
+    bool at_work;          /* a thread is changing it */
+    unsigned forks;        /* mpki_forks() where that began */
     /* The values, and what is made from them. After values were taken on a device they are there
      * alone, and so is the scaling, until mpki_factor_bring() is asked for them; by whatever
      * thread. */

@@ -19,13 +19,14 @@ static mpk_status flat(mpk_factor *fac, mpki_solve_work *work, void *v, double *
     const double bound = mpki_default_zero_tolerance(scalar);
     mpk_status status = fac->engine->direct->null_vector(work->m.work, false, v);
     if (mpk_failed(status)) return status;
-    *eta = MPKI_DISPATCH(scalar, flatness)(fac->scale, bound, work, v).eta;
+    *eta = MPKI_DISPATCH(scalar, flatness)(fac->scale, bound, MPKI_FLATNESS_MOST, work, v).eta;
     if (*eta <= bound) return MPK_OK;
-    MPKI_DISPATCH(scalar, flatness)(fac->scale, INFINITY, work, v); /* work->r := -A v */
+    MPKI_DISPATCH(scalar, flatness)
+    (fac->scale, INFINITY, MPKI_FLATNESS_MOST, work, v); /* work->r := -A v */
     status = mpki_apply(&work->m, MPK_PART_ALL, 1, work->r, n, work->r, n);
     if (mpk_failed(status)) return status;
     MPKI_DISPATCH(scalar, column_add)(n, 0, work->r, v);
-    *eta = MPKI_DISPATCH(scalar, flatness)(fac->scale, bound, work, v).eta;
+    *eta = MPKI_DISPATCH(scalar, flatness)(fac->scale, bound, MPKI_FLATNESS_MOST, work, v).eta;
     return MPK_OK;
 }
 

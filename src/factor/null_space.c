@@ -48,12 +48,14 @@ static char *column(const search *s, int32_t k) {
  * work->r := -A v */
 static double measured(mpki_solve_work *work, double bound, void *v) {
     const mpk_factor *fac = work->m.fac;
-    const mpki_flatness f = MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, INFINITY, work, v);
+    const mpki_flatness f =
+        MPKI_DISPATCH(fac->an->scalar, flatness)(fac->scale, INFINITY, MPKI_FLATNESS_MOST, work, v);
     return f.eta <= bound ? f.eta : f.rough;
 }
 
 static double flatness(search *s, double bound, void *v, double *rough) {
-    const mpki_flatness f = MPKI_DISPATCH(s->scalar, flatness)(s->fac->scale, bound, s->work, v);
+    const mpki_flatness f =
+        MPKI_DISPATCH(s->scalar, flatness)(s->fac->scale, bound, MPKI_FLATNESS_MOST, s->work, v);
     if (rough) *rough = f.rough;
     return f.eta;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rank of A, as far as a factorization and a few vectors show it. */
+#include "measured.h"
 #include "rank_kernel.h"
 #include "tuning.h"
 #include "../core/random.h"
@@ -44,6 +45,29 @@ static void conclude(verdict *v) {
     mpki_rank_conclude(v->fac, v->eta, v->bound);
 }
 
+/* ---- what rests ------------------------------------------------------------------------------ */
+
+/* Is this to be looked at with these values? */
+static bool due(const verdict *v, const mpki_rest *rest) {
+    return v->asked || v->first || rest->left == 0;
+}
+
+/* A second factorization was made. */
+static void rest_second(mpki_rank_memory *known) {
+    enum { FIRST = 7 };
+    if (known->second.left > 0) return;
+    if (known->second.span < FIRST / 2) known->second.span = FIRST / 2;
+    mpki_rest_of(&known->second, false, MPKI_REST_LONG);
+}
+
+/* Other values have come. */
+static void pass_by(mpki_rank_memory *known) {
+    mpki_rest *rests[] = {&known->second, &known->moved, &known->apart, &known->sound,
+                          &known->firm};
+    for (size_t k = 0; k < sizeof rests / sizeof *rests; k++)
+        if (rests[k]->left > 0) rests[k]->left--;
+}
+
 /* ---- a second factorization ------------------------------------------------------------------ */
 
 /* What was found about a factor: the backward error of a solve with a known solution, and how
@@ -81,6 +105,36 @@ static mpk_status try_solve(mpk_factor *fac, double *omega, char *missed) {
     return mpki_failed(ctx);
 }
 
+/* Solves are not accurate: they may be with pivots that A itself tells. omega [inout] of a solve with a
+ * known solution */
+static mpk_status try_measured(mpk_factor *fac, double *omega) {
+    const double accuracy = mpki_accuracy(&fac->options, fac->an->scalar);
+    double with = INFINITY;
+    bool made;
+    mpk_status status = mpki_measured_make(fac, &made);
+    if (made && !mpk_failed(status)) status = try_solve(fac, &with, NULL);
+    fac->known.measures = with <= accuracy;
+    if (fac->known.measures)
+        *omega = with;
+    else
+        mpki_measured_drop(fac);
+    return status;
+}
+
+/* The same for a verdict, which believes for a while that it comes back once it did. */
+static mpk_status try_known(verdict *v, double *omega) {
+    mpk_factor *fac = v->fac;
+    *omega = 0;
+    if (!due(v, &fac->known.sound)) return MPK_OK;
+    mpk_status status = try_solve(fac, omega, NULL);
+    if (!mpk_failed(status) && !mpki_measured(fac) &&
+        !(*omega <= mpki_accuracy(&fac->options, fac->an->scalar)))
+        status = try_measured(fac, omega);
+    mpki_rest_of(&fac->known.sound, !(*omega <= mpki_accuracy(&fac->options, fac->an->scalar)),
+                 MPKI_REST_SHORT);
+    return status;
+}
+
 static bool decided(const mpk_factor *fac, const evidence *e, double bound) {
     return fac->info.inertia.zero == 0 || e->eta <= bound;
 }
@@ -103,10 +157,22 @@ static bool better(const mpk_factor *a, const evidence *ea, const mpk_factor *b,
     return ea->omega < eb->omega;
 }
 
-/* May this second factorization be made now? One a call, and what was no better is not tried
- * again. */
+/* May this second factorization be made now? One a call, and what was no better rests. */
 static bool may_try(const verdict *v, unsigned what) {
-    return v->asked || (!v->used && !(v->fac->known.tried & what));
+    const mpki_rank_memory *known = &v->fac->known;
+    return v->asked || (!v->used && known->second.left == 0 && !(known->tried & what));
+}
+
+/* Are both scalings so far apart that they may disagree about a pivot? */
+static mpk_status scalings_differ(const verdict *v, bool *far) {
+    mpki_rank_memory *known = &v->fac->known;
+    *far = known->far;
+    if (!due(v, &known->apart)) return MPK_OK;
+    mpk_status status = mpki_scalings_differ(v->fac, far);
+    if (*far != known->far) known->apart = (mpki_rest){0};
+    known->far = *far;
+    mpki_rest_of(&known->apart, false, MPKI_REST_LONG);
+    return status;
 }
 
 /* Factorize a twin of fac. *there [out] false: it overflows or costs too much, and the first one
@@ -122,6 +188,8 @@ static mpk_status factorize_twin(verdict *v, mpk_factor *other, unsigned what, b
     mpki_numeric_result result;
     v->used = true;
     fac->known.tried |= what;
+    if (what && fac->known.second.left == 0)
+        mpki_rest_of(&fac->known.second, false, MPKI_REST_LONG);
     other->effort = fmax(fac->effort, 0.5 * mpki_effort_of_factor(fac));
     *there = false;
     mpk_status status = mpki_factorize_once(other, &stop, &result);
@@ -143,9 +211,10 @@ static void drop_twin(mpk_factor **other) {
 
 /* The twin's numbers become fac's, and what fac has seen fail stays so. */
 static void take_twin(mpk_factor *fac, mpk_factor *other) {
-    const unsigned tried = fac->known.tried;
+    const mpki_rank_memory before = fac->known;
     mpki_exchange_numbers(fac, other);
-    fac->known.tried = tried;
+    fac->known.tried = before.tried;
+    fac->known.second = before.second;
     fac->info.again = 1;
 }
 
@@ -248,12 +317,20 @@ static bool analysed_these(const mpk_factor *fac) {
     return fac->ax == an->values->ax || !memcmp(fac->ax, an->values->ax, (size_t)an->values->bytes);
 }
 
+/* Are the values zero where those that were matched are? Their structural rank is the same then. */
+static bool same_nonzeros(const mpk_factor *fac) {
+    const mpk_analysis *an = fac->an;
+    if (fac->own)
+        return fac->own_nonzeros != 0 && fac->own_nonzeros == mpki_nonzeros_hash(an, fac->ax);
+    return !an->loaded && mpki_nonzeros_hash(an, fac->ax) == mpki_nonzeros_hash(an, an->values->ax);
+}
+
 static bool structurally_singular(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
     if (mpki_core_is_part(&an->core)) return true;                  /* the pattern alone shows it */
     if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return false; /* recorded */
-    return analysed_these(fac);
+    return analysed_these(fac) || same_nonzeros(fac);
 }
 
 /* More pivots than the structure of these values allows A to have independent rows: some are
@@ -282,7 +359,7 @@ static mpk_status look_at_weak(verdict *v, bool far) {
     mpk_factor *fac = v->fac;
     evidence e = {INFINITY, INFINITY};
     mpk_status status = MPK_OK;
-    if (far) status = try_solve(fac, &e.omega, NULL);
+    if (far && may_try(v, TRIED_SCALING)) status = try_known(v, &e.omega);
     v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
     if (v->rescue && !mpk_failed(status)) status = try_other(v, TRIED_SCALING, &e);
     if (mpk_failed(status)) return status;
@@ -306,15 +383,16 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
     v->stale = !(e.eta <= v->bound) && wants_matching(v);
     if (v->stale || (again && !(e.eta <= v->bound))) return MPK_OK;
     if (fac->options.zero_tolerance <= mpki_default_zero_tolerance(fac->an->scalar))
-        status = mpki_scalings_differ(fac, &far);
-    if (!mpk_failed(status) && (far || (v->by_default && !(e.eta <= v->bound))))
-        status = try_solve(fac, &e.omega, NULL);
-    if (mpk_failed(status)) return status;
-    v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
-    if (far && (v->rescue || !(e.eta <= v->bound)))
-        status = try_other(v, TRIED_SCALING, &e);
-    else if (v->by_default && !far && !(e.eta <= v->bound) && !fac->lowered)
-        status = try_other(v, TRIED_LOWERED, &e);
+        status = scalings_differ(v, &far);
+    const bool none = !(e.eta <= v->bound);
+    const bool lower = v->by_default && !far && none && !fac->lowered;
+    const unsigned what = far ? TRIED_SCALING : lower ? TRIED_LOWERED : 0;
+    if (!mpk_failed(status) && what && may_try(v, what)) {
+        status = try_known(v, &e.omega);
+        v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
+        if (!mpk_failed(status) && (none || v->rescue) && !mpki_measured(fac))
+            status = try_other(v, what, &e);
+    }
     if (mpk_failed(status)) return status;
     if (fac->info.inertia.zero == 0) return MPK_OK;
     v->eta = e.eta;
@@ -333,11 +411,13 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
  * still is. */
 static mpk_status look_at_raised(verdict *v, bool *stands) {
     mpk_factor *fac = v->fac;
-    mpk_status status = mpki_kernel_of_all(fac, &v->eta);
+    fac->effort = fmax(fac->effort, 0.5 * mpki_effort_of_factor(fac)); /* or it costs another one */
+    mpk_status status = mpki_kernel_alike(fac, 0, &v->eta);
     *stands = v->eta <= v->bound;
     if (*stands) conclude(v);
     if (mpk_failed(status) || *stands) return status;
     bool there = false;
+    rest_second(&fac->known);
     mpk_factor *other = mpki_twin(fac);
     status = mpki_failed(fac->ctx);
     if (!mpk_failed(status)) {
@@ -356,11 +436,13 @@ static mpk_status look_again(verdict *v, bool *done) {
     mpk_status status = mpki_kernel_again(fac, &v->eta);
     *done = false;
     if (mpk_failed(status)) return status;
+    mpki_rank_memory *known = &fac->known;
     if (!(v->eta <= v->bound)) {
         mpki_kernel_forget(fac);
+        mpki_rest_of(&known->moved, false, MPKI_REST_SHORT);
         return MPK_OK;
     }
-    mpki_rank_memory *known = &fac->known;
+    mpki_rest_of(&known->moved, true, MPKI_REST_SHORT);
     const int64_t zeros = fac->info.inertia.zero;
     const bool whole = known->count >= known->zeros + known->weak; /* a vector for each */
     const bool same = zeros == known->zeros || (whole && zeros <= known->count);
@@ -381,6 +463,39 @@ static mpk_status look_again(verdict *v, bool *done) {
     return status;
 }
 
+/* As many zero and weak pivots together as older values had of the kernel: *done, if they are again.
+ * all [in] those there were */
+static mpk_status look_alike(verdict *v, int64_t all, bool *done) {
+    mpk_factor *fac = v->fac;
+    const int64_t weak = all - fac->info.inertia.zero;
+    if (weak < 0 || weak > MPKI_WEAK_MOST || (weak > 0 && !mpki_pivots_doubtful(fac)))
+        return MPK_OK;
+    mpk_status status = mpki_kernel_alike(fac, (int)weak, &v->eta);
+    *done = v->eta <= v->bound;
+    if (*done) conclude(v);
+    return status;
+}
+
+/* Pivots that were measured with A made solves with older values accurate. *done: they are none of a
+ * kernel, so that no vector is to be looked for. */
+static mpk_status look_measured(verdict *v, bool *done) {
+    mpk_factor *fac = v->fac;
+    mpki_rank_memory *known = &fac->known;
+    double omega;
+    mpk_status status = mpki_measured_make(fac, &known->measures);
+    if (known->measures && !mpk_failed(status)) status = try_known(v, &omega);
+    if (mpk_failed(status) || !known->measures) return status;
+    if (!(omega <= mpki_accuracy(&fac->options, fac->an->scalar))) {
+        mpki_measured_drop(fac);
+        known->measures = false;
+    } else if (fac->measured->whole) {
+        mpki_kernel_forget(fac);
+        if (fac->info.inertia.zero > 0) conclude(v);
+        *done = true;
+    }
+    return status;
+}
+
 /* fac has zero pivots, or some that may be rounding. */
 static mpk_status look(verdict *v) {
     static const double CLEAR = 1e5;
@@ -391,7 +506,12 @@ static mpk_status look(verdict *v) {
     bool done = false;
     bool far = an->scale_far && fac->options.scaling == MPK_AUTO;
     const bool raised = fac->raised > 0 && fac->raised == known->raised;
-    if (known->count > 0 && !v->asked && (!raised || fac->info.inertia.zero == known->zeros))
+    const int64_t all = known->undecided || !known->shown ? 0 : known->zeros + known->weak;
+    pass_by(known);
+    if (known->measures && !v->asked && !v->first) status = look_measured(v, &done);
+    if (done || mpk_failed(status)) return status;
+    if (known->count > 0 && !v->asked && due(v, &known->moved) &&
+        (!raised || fac->info.inertia.zero == known->zeros))
         status = look_again(v, &done);
     if (raised && !done && !mpk_failed(status) && fac->info.inertia.zero > 0) {
         mpki_kernel_forget(fac);
@@ -400,28 +520,36 @@ static mpk_status look(verdict *v) {
     if (!mpk_failed(status) && !done) status = mpki_factor_bring(fac->ctx, fac);
     if (mpk_failed(status)) return status;
     if (!done) mpki_kernel_forget(fac);
-    if (fac->info.inertia.zero != known->zeros + known->weak)
-        known->tried = 0, known->undecided = false;
+    if (!done && all > 0 && !v->asked && !v->first) status = look_alike(v, all, &done);
+    if (mpk_failed(status)) return status;
+    const bool changed = fac->info.inertia.zero != known->zeros + known->weak;
+    const bool free_to = known->second.left == 0;
+    if (changed) known->undecided = false;
     if (!done && fac->info.inertia.zero > 0) {
         status = look_at_zeros(v, known->undecided && !v->asked);
     } else if (!done && weak(fac) && v->by_default) {
+        if (!due(v, &known->firm)) return MPK_OK;
         if (!an->scale_far) {
             bool may = true;
             status = mpki_kernel_possible(fac, CLEAR, &may);
+            if (!may) mpki_rest_of(&known->firm, false, MPKI_REST_SHORT);
             if (mpk_failed(status) || !may) return status;
             if (fac->options.zero_tolerance <= mpki_default_zero_tolerance(an->scalar))
-                status = mpki_scalings_differ(fac, &far);
+                status = scalings_differ(v, &far);
         }
         if (!mpk_failed(status)) status = look_at_weak(v, far);
+        mpki_rest_of(&known->firm, fac->info.inertia.zero > 0, MPKI_REST_SHORT);
     }
-    return mpk_failed(status) || v->stale ? status : look_for_more(v);
+    if (!mpk_failed(status) && !v->stale) status = look_for_more(v);
+    if (changed && free_to && !v->used) known->tried = 0; /* no other way was left */
+    return status;
 }
 
 /* What a verdict may cost: half of a factorization; of the first one, which has an analysis before
- * it, twice. Some vectors of a small matrix cost nothing that could be seen. */
+ * it, twice. Some vectors of a small matrix cost nothing that could be seen, of the smallest a call. */
 static double allowed(const mpk_factor *fac, bool is_new) {
     return is_new ? fmax(2 * mpki_effort_of_factor(fac), 2e6)
-                  : fmax(0.5 * mpki_effort_of_factor(fac), 5e5);
+                  : fmax(0.5 * mpki_effort_of_factor(fac), 2e4);
 }
 
 mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale) {
@@ -442,6 +570,7 @@ mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale) {
     if (info->inertia.zero == 0 && !(weak(fac) && v.by_default)) return MPK_OK;
     fac->effort = v.asked ? INFINITY : allowed(fac, is_new);
     const mpk_status status = look(&v);
+    fac->known.shown = info->rank == MPK_RANK_NUMERICAL;
     fac->known.zeros = info->inertia.zero - fac->known.weak;
     *stale = v.stale;
     return status;

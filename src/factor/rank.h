@@ -53,36 +53,41 @@ static inline bool mpki_near_is_all(const mpki_near_zero *near, const mpk_factor
     return near->eta <= bound || near->rough > noise;
 }
 
-/** Pivots that are examined one by one. */
-enum { MPKI_WEAK_MOST = 8 };
+/** Pivots that are examined one by one; products with A that may make one vector flat. */
+enum { MPKI_WEAK_MOST = 8, MPKI_FLATNESS_MOST = 20 };
 
-#define MPKI_RANK(p)                                                                               \
-    /** y := a vector, in positions, that D takes to this pivot alone */                           \
-    void mpki_##p##_null_of_weak(const mpki_weak_pivot *pivot, int32_t n, void *y);                \
-    /** y without its part along the eigenvectors of the pivots */                                 \
-    void mpki_##p##_null_project(const mpki_weak_pivot *list, int count, void *y);                 \
+#define MPKI_RANK(p)                                                                                      \
+    /** y := a vector, in positions, that D takes to this pivot alone */                                  \
+    void mpki_##p##_null_of_weak(const mpki_weak_pivot *pivot, int32_t n, void *y);                       \
+    /** y without its part along the eigenvectors of the pivots */                                        \
+    void mpki_##p##_null_project(const mpki_weak_pivot *list, int count, void *y);                        \
     /** A = A^H takes the `count` vectors u (n each) nearly to zero, so u^H r is the same        \
      *  part of r = -A v for every v near them: no change of v removes it, and a solve           \
      *  without their pivots leaves it in those pivots' rows alone. r := r - g with u^H          \
      *  (r - g) = 0 for all u, g = W sum of alpha_j u_j / |u_j|, W = diag(w): of one             \
-     *  vector the g with the least max |g_i| / w_i. Returns false where r is not finite */ \
-    bool mpki_##p##_null_share(int32_t n, int count, const void *u, const double *w, void *r);     \
-    /** v := a sum of the `count` vectors u, with coefficients between 1 and 2 */                  \
-    void mpki_##p##_null_sum(int32_t n, int count, const void *u, void *v);                        \
+     *  vector the g with the least max |g_i| / w_i. Returns false where r is not finite */        \
+    bool mpki_##p##_null_share(int32_t n, int count, const void *u, const double *w, void *r);            \
+    /** c := B^-1 c of order k, rows of B being MPKI_WEAK_MOST long; 0 where B is singular to           \
+     *  rounding. B is overwritten */ \
+    void mpki_##p##_null_solve(int k, void *b, void *c);                                                  \
+    /** v := a sum of the `count` vectors u, with coefficients between 1 and 2 */                         \
+    void mpki_##p##_null_sum(int32_t n, int count, const void *u, void *v);                               \
     /** |v^H r| / sum of |v_i| W_i, r = work->r = -A v as flatness() left it, W_i what           \
      *  its rows are measured against: the least flatness of vectors with this v^H r,            \
      *  since that is at most the largest |r_i| / W_i times the sum. 0 where it cannot be        \
-     *  said */ \
-    double mpki_##p##_null_least(const double *scale, const mpki_solve_work *work, const void *v); \
+     *  said */        \
+    double mpki_##p##_null_least(const double *scale, const mpki_solve_work *work, const void *v);        \
     /** How nearly A takes v to zero. Entries of v that are noise after scaling, in rows         \
-     *  over the bound, are set to zero where that brings eta to the bound; v is then the        \
-     *  vector that was measured, and has this eta in every scaling. work->r := -A v,            \
-     *  work->w := |A| |v|; work->x is used */ \
-    mpki_flatness mpki_##p##_flatness(const double *scale, double bound, mpki_solve_work *work,    \
-                                      void *v);                                                    \
-    /** x := +-1 in a fixed disorder, or sized: of modulus 1/2 to 3/2; b := A x */                 \
-    void mpki_##p##_trial(mpki_solve_work *work, bool sized, void *x, void *b);                    \
-    /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */              \
+     *  over the bound, are set to zero where that brings eta to the bound, by about `most`      \
+     *  products; v is then the vector that was measured, and has this eta in every scaling.     \
+     *  work->r := -A v, work->w := |A| |v|; work->x is used */        \
+    mpki_flatness mpki_##p##_flatness(const double *scale, double bound, int most,                        \
+                                      mpki_solve_work *work, void *v);                                    \
+    /** v := 0 where a vector of older values is, and v is so small that it may be noise */               \
+    void mpki_##p##_null_alike(const double *scale, int32_t n, const void *like, void *v);                \
+    /** x := +-1 in a fixed disorder, or sized: of modulus 1/2 to 3/2; b := A x */                        \
+    void mpki_##p##_trial(mpki_solve_work *work, bool sized, void *x, void *b);                           \
+    /** missed [out] n: 1 where |work->b - A x| > accuracy (|A| |x| + |b|), else 0 */                     \
     void mpki_##p##_missed(mpki_solve_work *work, const void *x, double accuracy, char *missed);
 MPKI_RANK(s)
 MPKI_RANK(d)

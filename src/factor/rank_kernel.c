@@ -14,9 +14,11 @@ enum { SETTLE_STEPS = 4 /* of a vector of the kernel */ };
 typedef struct look {
     mpk_factor *fac;
     mpki_solve_work work;
-    void *v;      /* n */
-    void *u;      /* n for each of the pivots looked at, once share_make() has been called */
-    double bound; /* what counts as zero: the bound of zero pivots */
+    void *v;       /* n */
+    void *u;       /* n for each of the pivots looked at, once share_make() has been called */
+    double bound;  /* what counts as zero: the bound of zero pivots */
+    double enough; /* a vector that is roughly so flat need not be refined */
+    double rough;  /* how flat the last one was */
 } look;
 
 static mpk_scalar scalar_of(const look *l) {
@@ -57,15 +59,23 @@ static void apply(look *l, mpk_part part, void *v) {
     mpki_apply(&l->work.m, part, 1, v, n, v, n);
 }
 
-/* Is what this verdict may cost spent? */
+/* May this verdict cost so many solves and products more? */
+static bool affords(const look *l, double solves, double products) {
+    return solves * mpki_effort_of_solve(l->fac) + products * mpki_effort_of_product(l->fac) <=
+           l->fac->effort;
+}
+
+/* Is what it may cost spent? */
 static bool spent(const look *l) {
     return !(l->fac->effort > 0);
 }
 
 /* How nearly A takes v to zero. */
 static mpki_flatness flatness(look *l) {
+    const double left = l->fac->effort / mpki_effort_of_product(l->fac);
+    const int most = l->enough > 0 ? 1 : left < MPKI_FLATNESS_MOST ? (int)left : MPKI_FLATNESS_MOST;
     const mpki_flatness f =
-        MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, l->bound, &l->work, l->v);
+        MPKI_DISPATCH(scalar_of(l), flatness)(l->fac->scale, l->bound, most, &l->work, l->v);
     l->fac->effort -= f.products * mpki_effort_of_product(l->fac);
     return f;
 }
@@ -89,12 +99,15 @@ static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
 static double settle(look *l, const mpki_weak_pivot *list, int count) {
     mpki_flatness f = flatness(l);
     double least = f.eta;
+    l->rough = f.rough;
     for (int step = 0; step < SETTLE_STEPS && !(least <= l->bound) && isfinite(f.rough); step++) {
         const double before = f.rough;
-        if (spent(l)) break;
+        if (f.rough <= l->enough) break;
+        if (!affords(l, 1, 1)) break;
         refine_null(l, list, count);
         f = flatness(l);
         least = fmin(least, f.eta);
+        l->rough = f.rough;
         if (!(f.rough <= before / 4)) break;
     }
     return least;
@@ -106,9 +119,10 @@ static void null_of_weak(look *l, const mpki_weak_pivot *pivot) {
     apply(l, MPK_PART_LT, l->v);
 }
 
-/* The vectors of all these pivots, for share(). */
+/* The vectors of all these pivots, for share(); none where they cost too much. */
 static mpk_status share_make(look *l, const mpki_weak_pivot *list, int count) {
     const int64_t n = l->fac->an->n, size = (int64_t)mpk_scalar_size(scalar_of(l));
+    if (!affords(l, 1.5 * count, 2 * count)) return MPK_OK;
     l->u = mpki_alloc(l->fac->ctx, STAGE, count * n, (size_t)size);
     for (int w = 0; l->u && w < count && !mpk_failed(mpki_failed(l->fac->ctx)); w++) {
         null_of_weak(l, &list[w]);
@@ -157,7 +171,7 @@ bool mpki_pivots_doubtful(const mpk_factor *fac) {
  * eta: what was found before. */
 static double kernel_of_each(look *l, const mpki_weak_pivot *list, int first, int count,
                              double eta) {
-    for (int w = first; w < count && !(eta <= l->bound) && !spent(l); w++) {
+    for (int w = first; w < count && !(eta <= l->bound) && affords(l, 1, 2); w++) {
         if (l->u) {
             eta = fmin(eta, share(l, list, count, w));
             continue;
@@ -185,7 +199,8 @@ static double kernel_of_zeros(look *l) {
     const int few = e->weak(fac->direct, mpki_pivot_noise(fac), MPKI_WEAK_MOST, list);
     if (few == 0 || zeros > MPKI_WEAK_MOST - few) return eta;
     const int all = few + e->zeros(fac->direct, zeros, MPKI_WEAK_MOST - few, list + few);
-    return mpk_failed(share_make(l, list, all)) ? eta : kernel_of_each(l, list, few, all, eta);
+    if (mpk_failed(share_make(l, list, all)) || !l->u) return eta;
+    return kernel_of_each(l, list, few, all, eta);
 }
 
 /* Whatever a solve starts from, its result lies near the kernel, since the factor takes noise for a
@@ -263,7 +278,7 @@ mpk_status mpki_weak_to_zero(mpk_factor *fac) {
         all +=
             engine_of(&l)->zeros(fac->direct, zeros_before, MPKI_WEAK_MOST - count, list + count);
     for (int w = 0; w < count && failed < FAILURES && !mpk_failed(status); w++) {
-        if (spent(&l)) break;
+        if (!affords(&l, 0.5, 1)) break;
         null_of_weak(&l, &list[w]);
         double eta = settle(&l, list, count);
         if (!(eta <= l.bound) && out_of_reach(&l)) {
@@ -317,10 +332,16 @@ static void forget_sum(mpk_factor *fac) {
 }
 
 void mpki_kernel_forget(mpk_factor *fac) {
+    mpki_rank_memory *known = &fac->known;
     forget_sum(fac);
-    mpki_release(fac->ctx, fac->known.vector);
-    fac->known.vector = NULL;
-    fac->known.count = fac->known.weak = 0;
+    if (known->count > 0) {
+        mpki_release(fac->ctx, known->like);
+        known->like = known->vector;
+    } else {
+        mpki_release(fac->ctx, known->vector);
+    }
+    known->vector = NULL;
+    known->count = known->weak = 0;
 }
 
 mpk_status mpki_kernel_remember(mpk_factor *fac, const void *v) {
@@ -390,6 +411,54 @@ mpk_status mpki_kernel_again(mpk_factor *fac, double *eta) {
         return MPK_OK;
     }
     return sum_here(fac, eta);
+}
+
+/* v := a vector for all zero pivots and these, mixed; where one of older values is zero, and it
+ * might be noise, it is zero. Returns its eta. */
+static double kernel_mixed(look *l, const mpki_weak_pivot *list, int count) {
+    const mpk_factor *fac = l->fac;
+    const mpk_scalar scalar = scalar_of(l);
+    const int32_t n = fac->an->n;
+    engine_of(l)->at_zeros(fac->direct, l->v);
+    for (int w = 0; w < count; w++) {
+        MPKI_DISPATCH(scalar, null_of_weak)(&list[w], n, l->work.r);
+        MPKI_DISPATCH(scalar, column_add)(n, 0, l->work.r, l->v);
+    }
+    MPKI_DISPATCH(scalar, basis_mix)(n, l->v);
+    apply(l, MPK_PART_LT, l->v);
+    if (fac->known.like) MPKI_DISPATCH(scalar, null_alike)(fac->scale, n, fac->known.like, l->v);
+    return settle(l, list, count);
+}
+
+mpk_status mpki_kernel_alike(mpk_factor *fac, int weak, double *eta) {
+    mpki_weak_pivot list[MPKI_WEAK_MOST];
+    look l;
+    *eta = INFINITY;
+    const int count = fac->engine->direct->weak(fac->direct, mpki_pivot_noise(fac), weak, list);
+    if (count < weak) return MPK_OK;
+    mpk_status status = look_make(fac, &l);
+    if (mpk_failed(status)) return status;
+    *eta = kernel_mixed(&l, list, count);
+    if (*eta <= l.bound) {
+        status = mpki_kernel_remember(fac, l.v);
+        if (count > 0) make_zero(fac, list, count);
+        fac->known.weak = count;
+    }
+    look_free(&l);
+    return mpk_failed(status) ? status : mpki_failed(fac->ctx);
+}
+
+mpk_status mpki_kernel_beside(mpk_factor *fac, double clear, bool *shown) {
+    look l;
+    mpk_status status = look_make(fac, &l);
+    *shown = false;
+    if (mpk_failed(status)) return status;
+    l.enough = clear * l.bound;
+    const double eta = kernel_mixed(&l, NULL, 0);
+    *shown = eta <= l.bound || l.rough <= l.enough;
+    if (eta <= l.bound) status = mpki_kernel_remember(fac, l.v);
+    look_free(&l);
+    return mpk_failed(status) ? status : mpki_failed(fac->ctx);
 }
 
 void mpki_weak_again(mpk_factor *fac) {

@@ -38,6 +38,16 @@ static inline double mpki_effort_of_factor(const mpk_factor *fac) {
            50.0 * fac->an->n;
 }
 
+/** Values that come before something is looked at again, at most; and before something without which
+ *  a verdict may be another. */
+enum { MPKI_REST_LONG = 63, MPKI_REST_SHORT = 7 };
+/** What was looked at rests, each time about twice as long; once it is other than expected it is
+ *  looked at with each of the next values. */
+static inline void mpki_rest_of(mpki_rest *rest, bool other, int most) {
+    const int longer = 2 * rest->span + 1;
+    rest->left = rest->span = other ? 0 : longer < most ? longer : most;
+}
+
 /** So many of the weakest pivots become zero, in the order of their sizes, up to the first of order
  *  2: which of its eigenvalues are rounding is not known. */
 mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count);
@@ -46,6 +56,12 @@ mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count);
 mpk_status mpki_kernel_remember(mpk_factor *fac, const void *v);
 /** How nearly A takes all of them to zero now: one product. */
 mpk_status mpki_kernel_again(mpk_factor *fac, double *eta);
+/** One vector for all zero pivots and the `weak` weakest others, by coefficients that no relation
+ *  between them is likely to have: eta within the bound, and these are zero pivots, too. */
+mpk_status mpki_kernel_alike(mpk_factor *fac, int weak, double *eta);
+/** Is one vector for all zero pivots of the kernel, but for what the factor's own rounding may have
+ *  blurred it by, `clear` times the bound? It is remembered where it is within the bound. */
+mpk_status mpki_kernel_beside(mpk_factor *fac, double clear, bool *shown);
 /** As many weak pivots become zero as did then. */
 void mpki_weak_again(mpk_factor *fac);
 

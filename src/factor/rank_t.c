@@ -49,6 +49,15 @@ static double modulus(T x) {
     return MPKI_COMPLEX ? hypot((double)t_re(x), (double)t_im(x)) : fabs((double)t_re(x));
 }
 
+/* Levels of what may be noise of a vector, relative to its largest entry. */
+enum { LEVELS = 3 };
+static double noise_level(int32_t n, int level) {
+    static const double MOST = 1e-2, STEP = 1e3;
+    double least = 1000.0 * n * (double)R_EPS / 2;
+    for (; level > 0; level--) least *= STEP;
+    return fmin(least, MOST);
+}
+
 /* The largest entry of v in A scaled so. */
 static double most_of(const double *scale, int32_t n, const T *v) {
     double most = 0;
@@ -122,6 +131,9 @@ static bool hidden(const mpki_solve_work *work, const T *v) {
     const mpk_problem_view *a = &work->system.a;
     const T *ax = a->ax;
     const bool both = a->symmetry != MPK_GENERAL; /* an entry is that of two places */
+    bool some = false;
+    for (int32_t i = 0; i < a->n; i++) some |= work->w[i] == 0;
+    if (!some) return false;
     for (int32_t j = 0; j < a->n; j++) {
         const bool alive = modulus(v[j]) > 0, none = both && work->w[j] == 0;
         if (!alive && !none) continue;
@@ -134,45 +146,60 @@ static bool hidden(const mpki_solve_work *work, const T *v) {
     return false;
 }
 
+/* The entries in rows over the bound: reach += ||A_i||_1 of these rows, columns scaled; where `v`
+ * is there, what is noise of it in these rows becomes 0, and *dropped tells whether some did. */
+static void rows_over(const mpk_problem_view *a, const double *scale, const char *over,
+                      double *reach, double noise, T *v, bool *dropped) {
+    const T *ax = a->ax;
+    const bool both = a->symmetry != MPK_GENERAL;
+    for (int32_t j = 0; j < a->n; j++)
+        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
+            const int32_t i = a->ai[k], pair[] = {j, i};
+            if (!(over[i] | (both & over[j]))) continue;
+            for (int side = 0; side < 1 + both; side++) { /* row pair[!side], column pair[side] */
+                const int32_t at = pair[side];
+                if (!over[pair[!side]]) continue;
+                if (!v) {
+                    if (side == 0 || i != j) reach[pair[!side]] += modulus(ax[k]) * scale[at];
+                    continue;
+                }
+                const double size = modulus(v[at]) / scale[at];
+                if (!(size > 0 && size <= noise)) continue;
+                v[at] = t_make(0, 0);
+                *dropped = true;
+            }
+        }
+}
+
 /* Sets to zero what is noise of v, at most `noise` after scaling, in the rows that are over the
  * bound. False: it is not noise that keeps v from being flat, as there is none, or more than that
  * in such a row. */
 static bool drop_noise(const double *scale, double noise, double bound, mpki_solve_work *work,
                        T *v) {
     const mpk_problem_view *a = &work->system.a;
-    const T *ax = a->ax;
-    double *reach = work->sums;          /* n: ||A_i||_1, columns scaled */
+    double *reach = work->sums;          /* n */
     char *over = (char *)(reach + a->n); /* n */
-    const bool both = a->symmetry != MPK_GENERAL;
     bool dropped = false;
+    for (int32_t i = 0; i < a->n; i++) over[i] = !(ratio(work, i) <= bound);
     memset(reach, 0, (size_t)a->n * sizeof *reach);
-    for (int32_t j = 0; j < a->n; j++)
-        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
-            const double aij = modulus(ax[k]);
-            reach[a->ai[k]] += aij * scale[j];
-            if (both && a->ai[k] != j) reach[j] += aij * scale[a->ai[k]];
-        }
-    for (int32_t i = 0; i < a->n; i++) {
-        over[i] = !(ratio(work, i) <= bound);
+    rows_over(a, scale, over, reach, 0, NULL, NULL);
+    for (int32_t i = 0; i < a->n; i++)
         if (over[i] && !(work->w[i] <= noise * reach[i])) return false;
-    }
-    for (int32_t j = 0; j < a->n; j++)
-        for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
-            const int32_t pair[] = {j, a->ai[k]};
-            for (int side = 0; side < 1 + both; side++) {
-                const int32_t at = pair[side];
-                const double size = modulus(v[at]) / scale[at];
-                if (!over[pair[!side]] || !(size > 0 && size <= noise)) continue;
-                v[at] = t_make(0, 0);
-                dropped = true;
-            }
-        }
+    rows_over(a, scale, over, reach, noise, v, &dropped);
     return dropped;
 }
 
-mpki_flatness FN(flatness)(const double *scale, double bound, mpki_solve_work *work, void *vv) {
-    enum { ROUNDS = 6, LEVELS = 3 };
-    static const double MOST = 1e-2, STEP = 1e3; /* of noise, relative to the largest entry */
+void FN(null_alike)(const double *scale, int32_t n, const void *vlike, void *vv) {
+    const T *like = vlike;
+    T *v = vv;
+    const double noise = noise_level(n, LEVELS - 1) * most_of(scale, n, v);
+    for (int32_t i = 0; i < n; i++)
+        if (!(modulus(like[i]) > 0) && modulus(v[i]) / scale[i] <= noise) v[i] = t_make(0, 0);
+}
+
+mpki_flatness FN(flatness)(const double *scale, double bound, int most_products,
+                           mpki_solve_work *work, void *vv) {
+    enum { ROUNDS = 6 };
     const int32_t n = work->system.a.n;
     const double tiny = 1000.0 * n * (double)R_EPS / 2;
     T *v = vv, *before = work->x;
@@ -181,13 +208,13 @@ mpki_flatness FN(flatness)(const double *scale, double bound, mpki_solve_work *w
     mpki_flatness f = flatness_of(scale, work, v);
     const mpki_flatness first = f;
     const double most = most_of(scale, n, v);
-    double level = tiny;
     int products = 1;
     if (!(f.eta <= bound) && !(f.rough <= fmax(tiny, bound))) return f;
     memcpy(before, v, (size_t)n * sizeof *v);
-    for (int k = 0; k < LEVELS && !(f.eta <= bound); k++, level *= STEP)
-        for (int round = 0; round < ROUNDS && !(f.eta <= bound); round++) {
-            if (!drop_noise(scale, fmin(level, MOST) * most, bound, work, v)) break;
+    for (int k = 0; k < LEVELS && !(f.eta <= bound); k++)
+        for (int round = 0; round < ROUNDS && !(f.eta <= bound) && products < most_products;
+             round++) {
+            if (!drop_noise(scale, noise_level(n, k) * most, bound, work, v)) break;
             product(work, v);
             f = flatness_of(scale, work, v);
             products++;
@@ -203,7 +230,8 @@ mpki_flatness FN(flatness)(const double *scale, double bound, mpki_solve_work *w
 }
 
 /* x with B x = c, by complete pivoting; where B is singular to rounding, 0. */
-static void small_solve(int k, T (*b)[MPKI_WEAK_MOST], T *c) {
+void FN(null_solve)(int k, void *vb, void *vc) {
+    T(*b)[MPKI_WEAK_MOST] = vb, *c = vc;
     int column[MPKI_WEAK_MOST];
     double first = 0;
     int rank = 0;
@@ -263,7 +291,7 @@ bool FN(null_share)(int32_t n, int count, const void *vu, const double *w, void 
             b[i][j] = sum;
         }
     }
-    small_solve(count, b, c);
+    FN(null_solve)(count, b, c);
     for (int j = 0; j < count; j++) {
         const T *uj = u + (int64_t)j * n;
         for (int32_t k = 0; k < n; k++) r[k] -= t_mul(c[j], direction(uj[k])) * (R)w[k];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Refinement of one right-hand side, and the estimate of the inverse's norm. */
-#include "refine.h"
+#include "measured.h"
 #include "../core/precision.h"
 #include "../core/random.h"
 #include "../problem/columns.h"
@@ -51,6 +51,10 @@ typedef struct together {
 static void apply_inverse(const together *t) {
     const int64_t n = t->work->system.a.n;
     const int32_t count = t->several && t->active == 1 ? 2 : t->active;
+    if (mpki_measured(t->work->m.fac)) { /* by themselves */
+        for (int32_t k = 0; k < t->active; k++) mpki_measured_apply(&t->work->m, t->r + k * n);
+        return;
+    }
     if (count > t->active) memset(t->r + n, 0, (size_t)n * sizeof(T));
     mpki_apply(&t->work->m, MPK_PART_ALL, count, t->r, n, t->r, n);
 }

@@ -21,6 +21,7 @@ void mpki_exchange_numbers(mpk_factor *a, mpk_factor *b) {
     SWAP(int64_t, broken);
     SWAP(mpk_factor_info, info);
     SWAP(mpki_rank_memory, known);
+    SWAP(struct mpki_measured *, measured);
 #undef SWAP
 }
 

@@ -57,7 +57,9 @@ static bool cut(const mpk_analysis *an, const void *x, const double *moduli, dou
 /* Does A take v to nothing? v may lose its noise. */
 static double flat(const mpk_factor *fac, mpki_solve_work *work, void *v) {
     const double bound = mpki_default_zero_tolerance(fac->an->scalar);
-    const double eta = MPKI_DISPATCH(fac->an->scalar, flatness)(work->scale, bound, work, v).eta;
+    const double eta =
+        MPKI_DISPATCH(fac->an->scalar, flatness)(work->scale, bound, MPKI_FLATNESS_MOST, work, v)
+            .eta;
     return eta <= bound ? eta : INFINITY;
 }
 

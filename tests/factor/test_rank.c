@@ -109,7 +109,8 @@ static void test_least(void **unused) {
         for (int turn = 0; turn < 20; turn++) {
             for (int i = 0; i < N; i++)
                 scalar_store(m.scalar, v, i, turn ? uniform() + uniform() * I : 1);
-            const double eta = MPKI_DISPATCH(m.scalar, flatness)(fac->scale, 0, &work, v).eta;
+            const double eta =
+                MPKI_DISPATCH(m.scalar, flatness)(fac->scale, 0, MPKI_FLATNESS_MOST, &work, v).eta;
             const double least = MPKI_DISPATCH(m.scalar, null_least)(fac->scale, &work, v);
             assert_true(least >= 0 && least <= 1.0001 * eta);
             if (turn == 0) {
