@@ -2,6 +2,8 @@
 /* Memory of a factor's numbers: chunks from which any thread cuts blocks without a lock. */
 #include "arena.h"
 
+#include "pages.h"
+
 enum { ALIGN = 64 };
 
 /* Small blocks lie closer together: there may be as many as columns. */
@@ -92,8 +94,33 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
     }
 }
 
+/* Its chunk's address lies before such a block. */
+void *mpki_arena_apart(mpki_arena *arena, int64_t bytes) {
+    mpki_lock_take(&arena->lock);
+    mpki_chunk *chunk =
+        room(arena, bytes + ALIGN) ? chunk_new(arena->ctx, bytes + ALIGN, arena->apart) : NULL;
+    if (chunk) arena->apart = chunk;
+    mpki_lock_give(&arena->lock);
+    if (!chunk) return NULL;
+    *(mpki_chunk **)(void *)chunk->base = chunk;
+    return chunk->base + ALIGN;
+}
+
+void mpki_arena_shrink(mpki_arena *arena, void *block, int64_t bytes) {
+    char *base = (char *)block - ALIGN;
+    mpki_chunk *chunk = *(mpki_chunk **)(void *)base;
+    mpki_shrink(arena->ctx, base, bytes + 2 * ALIGN);
+    chunk->size = bytes + ALIGN;
+}
+
 void mpki_arena_reset(mpki_arena *arena) {
     mpki_chunk *chunk = atomic_load(&arena->current);
+    while (arena->apart) {
+        mpki_chunk *one = arena->apart;
+        arena->apart = one->link;
+        mpki_release(arena->ctx, one->base);
+        mpki_release(arena->ctx, one);
+    }
     while (chunk->link) {
         mpki_chunk *older = chunk->link;
         mpki_release(arena->ctx, chunk->base);
@@ -119,5 +146,6 @@ int64_t mpki_arena_bytes(const mpki_arena *arena) {
     int64_t bytes = 0;
     for (mpki_chunk *chunk = atomic_load(&arena->current); chunk; chunk = chunk->link)
         bytes += chunk->size;
+    for (const mpki_chunk *chunk = arena->apart; chunk; chunk = chunk->link) bytes += chunk->size;
     return bytes;
 }

@@ -2,6 +2,7 @@
 /* Memory from the caller's allocator or the C library; freed blocks wait for the next call. */
 #define _GNU_SOURCE
 #include "context.h"
+#include "pages.h"
 
 #include <metapack/problem.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
  * fresh from the system cost a small problem as much as its factorization. They fill what is below
  * the most that the context has ever had in use, and KEPT_BEYOND: so the process never holds more
  * than that. Not under AddressSanitizer, from which it would hide errors. */
-enum { KEPT_LEAST = 1 << 15, KEPT_BEYOND = 1 << 20 };
+enum { KEPT_LEAST = 1 << 15, KEPT_BEYOND = 1 << 18 };
 #if defined(__SANITIZE_ADDRESS__)
 static const size_t KEPT_LIMIT = 0;
 #elif defined(__has_feature)
@@ -29,13 +30,12 @@ static const size_t KEPT_LIMIT = (size_t)128 << 20;
 
 /* ---- the system's memory, huge pages for large blocks ---------------------------------------- */
 
-enum { ALIGN = 64, HUGE_PAGE = 2 << 20, LARGE = 4 * HUGE_PAGE };
+enum { ALIGN = 64, HUGE_PAGE = 2 << 20, LARGE = 4 * HUGE_PAGE, PAGES_LEAST = 1 << 17 };
 
 /* From here on a block has pages of its own, which the system has back as soon as it is released: the
  * C library keeps the place of a block below others, and its pages with it. Not where blocks are not
  * kept: AddressSanitizer watches the C library's. */
 static bool has_pages(size_t size) {
-    enum { PAGES_LEAST = 1 << 17 };
     return size >= PAGES_LEAST && KEPT_LIMIT > 0;
 }
 
@@ -62,6 +62,11 @@ static void *large_pages(size_t size) {
     return numbers - ALIGN;
 }
 
+/* So is a block which is what was left of such a one: by its header, not by its size. */
+static bool is_large(const void *header) {
+    return (uintptr_t)header % page() != 0;
+}
+
 static void *default_alloc(void *user, size_t size) {
     (void)user;
     void *ptr = NULL;
@@ -75,7 +80,7 @@ static void default_release(void *user, void *ptr, size_t size) {
     (void)user;
     if (!has_pages(size))
         free(ptr);
-    else if (size >= LARGE)
+    else if (is_large(ptr))
         munmap((char *)ptr + ALIGN - page(), page() + whole_pages(size - ALIGN));
     else
         munmap(ptr, whole_pages(size));
@@ -155,9 +160,14 @@ static void keep_rest(mpk_context *ctx, char *at, size_t size) {
     }
 }
 
+/* Bytes of its header that lie before its pages. */
+static size_t before_pages(const void *header) {
+    return is_large(header) ? ALIGN : 0;
+}
+
 /* found, a block of so many bytes, as one of `whole`; NULL: it is gone. */
 static header *continued(header *found, size_t had, size_t whole) {
-    const size_t extra = whole < LARGE ? 0 : ALIGN; /* the header of a large one lies before */
+    const size_t extra = before_pages(found);
     char *old = (char *)found + extra;
     void *to = MAP_FAILED;
     if (whole < LARGE) {
@@ -186,8 +196,11 @@ static header *recut_kept(mpk_context *ctx, size_t whole) {
     if (ctx->allocator.alloc != default_alloc || !has_pages(whole)) return NULL;
     lock_kept(ctx);
     for (int k = 0; k < ctx->kept.count; k++) {
-        const size_t size = ctx->kept.block[k]->size;
-        const bool fits = is_range(whole) ? is_range(size) : size >= LARGE && size < 2 * whole;
+        const header *block = ctx->kept.block[k];
+        const size_t size = block->size;
+        const bool fits = !has_pages(size)  ? false
+                          : is_range(whole) ? !is_large(block)
+                                            : is_large(block) && size < 2 * whole;
         const bool better = best < 0 || (had > whole ? size > whole && size < had : size > had);
         if (fits && better) best = k, had = size;
     }
@@ -196,7 +209,7 @@ static header *recut_kept(mpk_context *ctx, size_t whole) {
         remove_kept(ctx, best);
     }
     if (had > whole) {
-        const size_t extra = whole < LARGE ? 0 : ALIGN, first = whole_pages(whole - extra);
+        const size_t extra = before_pages(found), first = whole_pages(whole - extra);
         keep_rest(ctx, (char *)found + extra + first, whole_pages(had - extra) - first);
     }
     mpki_lock_give(&ctx->kept.lock);
@@ -209,7 +222,7 @@ static void make_place(mpk_context *ctx, size_t whole) {
     if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return;
     const int64_t next = atomic_load(&ctx->now_bytes) + (int64_t)whole;
     const int64_t most = atomic_load(&ctx->most_bytes), bound = atomic_load(&ctx->bound_bytes);
-    int64_t kept = (most > next ? most - next : 0) + most / 16 + KEPT_BEYOND;
+    int64_t kept = (most > next ? most - next : 0) + most / 64 + KEPT_BEYOND;
     if (bound > 0 && kept > bound - next) kept = bound - next;
     lock_kept(ctx);
     while (ctx->kept.count > 0 && (int64_t)ctx->kept.bytes > kept) drop_oldest(ctx);
@@ -307,6 +320,23 @@ void *mpki_resize(mpk_context *ctx, const char *stage, void *old, int64_t count,
     memcpy(ptr, old, kept < (size_t)count * size ? kept : (size_t)count * size);
     mpki_release(ctx, old);
     return ptr;
+}
+
+void mpki_shrink(mpk_context *ctx, void *ptr, int64_t bytes) {
+    header *block = (header *)((char *)ptr - ALIGN);
+    const size_t had = block->size, fits = kept_size((size_t)bytes + ALIGN);
+    const size_t whole = has_pages(fits) ? fits : PAGES_LEAST;
+    if (ctx->allocator.alloc != default_alloc || !has_pages(had) || whole >= had) return;
+    const size_t extra = before_pages(block), first = whole_pages(whole - extra);
+    const size_t rest = whole_pages(had - extra) - first;
+    block->size = whole;
+    account(ctx, (int64_t)whole - (int64_t)had);
+    lock_kept(ctx);
+    if (ctx->kept.bytes + rest <= KEPT_LIMIT)
+        keep_rest(ctx, (char *)block + extra + first, rest);
+    else if (rest > 0)
+        munmap((char *)block + extra + first, rest);
+    mpki_lock_give(&ctx->kept.lock);
 }
 
 void mpki_release(mpk_context *ctx, void *ptr) {

@@ -11,11 +11,18 @@
 
 typedef long double wide;
 
-/* One row, while it is summed. */
+/* One row, while it is summed: there are as many as unknowns. */
 typedef struct row {
-    wide part[2], low[2]; /* of the residual: re and im */
-    wide w, norm;         /* sums of |a| |x|, |a| */
+    wide part[1 + MPKI_COMPLEX], low[1 + MPKI_COMPLEX]; /* of the residual: re and im */
+    wide w, norm;                                       /* sums of |a| |x|, |a| */
 } row;
+
+static wide real_of(const row *r) {
+    return r->part[0] + r->low[0];
+}
+static wide imaginary_of(const row *r) {
+    return MPKI_COMPLEX ? r->part[MPKI_COMPLEX] + r->low[MPKI_COMPLEX] : 0;
+}
 
 static wide modulus(double re, double im) {
     if (im == 0) return fabsl((wide)re);
@@ -51,16 +58,19 @@ static void subtract(row *r, double re, double im, T x) {
     const double xr = (double)t_re(x), xi = (double)t_im(x);
     add_product(-re, xr, &r->part[0], &r->low[0]);
     if (!MPKI_COMPLEX) return;
+    wide *part = &r->part[MPKI_COMPLEX], *low = &r->low[MPKI_COMPLEX];
     add_product(im, xi, &r->part[0], &r->low[0]);
-    add_product(-re, xi, &r->part[1], &r->low[1]);
-    add_product(-im, xr, &r->part[1], &r->low[1]);
+    add_product(-re, xi, part, low);
+    add_product(-im, xr, part, low);
 }
 
 static void sum_rows(const mpk_problem_view *a, const T *x, const T *b, row *rows) {
     const T *ax = a->ax;
     const int hermitian = a->symmetry == MPK_HERMITIAN;
-    for (int32_t i = 0; i < a->n; i++)
-        rows[i] = (row){.part = {(wide)t_re(b[i]), (wide)t_im(b[i])}};
+    for (int32_t i = 0; i < a->n; i++) {
+        rows[i] = (row){.part[0] = (wide)t_re(b[i])};
+        if (MPKI_COMPLEX) rows[i].part[MPKI_COMPLEX] = (wide)t_im(b[i]);
+    }
     for (int32_t j = 0; j < a->n; j++)
         for (int64_t k = a->ap[j]; k < a->ap[j + 1]; k++) {
             const int32_t i = a->ai[k];
@@ -97,7 +107,7 @@ static void add_skew(const mpki_skew *skew, const mpk_problem_view *a, const T *
 }
 
 static wide length(const row *r) {
-    const wide re = r->part[0] + r->low[0], im = r->part[1] + r->low[1];
+    const wide re = real_of(r), im = imaginary_of(r);
     return im == 0 ? fabsl(re) : hypotl(re, im);
 }
 
@@ -142,7 +152,7 @@ mpki_quality FN(measure_wide)(const mpki_system *s, const void *vx, const void *
         q.exponent = -q.exponent;
     }
     for (int32_t i = 0; i < n; i++) { /* r last: it may be b */
-        const wide re = rows[i].part[0] + rows[i].low[0], im = rows[i].part[1] + rows[i].low[1];
+        const wide re = real_of(&rows[i]), im = imaginary_of(&rows[i]);
         r[i] = t_make((R)ldexpl(re, q.exponent), (R)ldexpl(im, q.exponent));
     }
     mpki_release(s->ctx, rows);

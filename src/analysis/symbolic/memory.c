@@ -118,7 +118,9 @@ mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     const double entry = (double)mpk_scalar_size(an->scalar), nodes = an->nsuper + 1;
     const double factor = (double)mpki_factor_bytes(an, entry), stack = stack_bytes(an, entry);
     const int64_t below = mpki_split_rows(an->split) ? mpki_split_entries(an->split) : 0;
-    const double values = (double)(an->nnz + below) * entry; /* scaled */
+    const bool copied = an->symmetry == MPK_GENERAL || an->options.updates == MPK_ON;
+    const double values = copied ? (double)(an->nnz + below) * entry /* scaled */
+                                 : (double)an->n * sizeof(int16_t);  /* exponents of the scaling */
     const double worker = (double)mpki_front_work(an->n) * entry + 12.0 * info->max_front;
     /* each node's description, pointer to its contribution, share of a task */
     const double delayed = delayed_bytes(an, factor);

@@ -90,7 +90,7 @@ enum {
     /* bytes from which small contributions are cut: with what is kept beside them (core/memory.c)
      * nine times 2^14, so that four of the largest fit */
     MPKI_SLAB = 9 * (1 << 14) - 128,
-    MPKI_NODE_BYTES = 88 /* that a walk keeps for a node, at most, but for tasks */
+    MPKI_NODE_BYTES = 48 /* that a walk keeps for a node, at most, but for tasks */
 };
 
 /** Does this node of a symmetric matrix keep what it has for its parent in its own numbers? */

@@ -60,8 +60,9 @@ static void start_anew(mpki_direct *f) {
     if (f->kept) mpki_kept_touch_all(f->kept, &f->tree);
 }
 
-/* The numbers, in an arena that is empty but for what is kept. sax [out] the scaled values, to be
- * freed by the caller unless NULL; held: the bytes of it and the arena */
+/* The numbers, in an arena that is empty but for what is kept. sax: room for the scaled values, to be
+ * freed by the caller unless NULL [out]; NULL [in]: they are scaled as they are read. held: the bytes of
+ * it and the arena */
 static mpk_status find_numbers(mpki_direct *f, const void *ax, void **sax, int64_t held,
                                const mpki_pivot_rules *rules, const mpki_stop *stop,
                                mpki_numeric_result *result) {
@@ -70,13 +71,13 @@ static mpk_status find_numbers(mpki_direct *f, const void *ax, void **sax, int64
     if (mpk_failed(status)) return status;
     const bool several = f->memory.workers > 1;
     mpki_pool *pool = several ? mpki_context_pool(f->ctx, rules->threads, 1) : NULL;
-    MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, f->scale, *sax, pool);
+    if (*sax) MPKI_DISPATCH(tree->scalar, scale_values)(tree, ax, f->scale, *sax, pool);
     if (!f->kept || !mpki_kept_touch(f->kept, tree, *sax, rules, mpki_arena_bytes(&f->arena)))
         start_anew(f);
     if (several && rules->memory_limit > 0)
         mpki_memory_bound(f->ctx, held + f->memory.bytes + (f->kept ? f->kept->bytes : 0),
                           rules->memory_limit);
-    status = MPKI_DISPATCH(tree->scalar, walk)(f, *sax, rules, stop, result);
+    status = MPKI_DISPATCH(tree->scalar, walk)(f, ax, *sax, rules, stop, result);
     if (several) mpki_memory_bound(f->ctx, 0, 0);
     if (f->kept && !mpk_failed(status) && !result->runaway)
         mpki_kept_settle(f->kept, f->ctx, tree, sax, rules, mpki_arena_bytes(&f->arena), result);
@@ -128,9 +129,10 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
         f->pace = (mpki_pace){0}, f->limited = 0;
     status = mpki_walk_memory_make(f, rules->threads); /* before there are numbers beside it */
     if (mpk_failed(status)) return status;
-    const int64_t values = tree->nnz + (tree->outer ? tree->outer_ap[tree->n] : 0);
-    void *sax = mpki_alloc(ctx, STAGE, values, mpk_scalar_size(tree->scalar));
-    if (!sax) return mpki_failed(ctx);
+    const bool scaled = rules->keep || tree->symmetry == MPK_GENERAL;
+    const int64_t values = scaled ? tree->nnz + (tree->outer ? tree->outer_ap[tree->n] : 0) : 0;
+    void *sax = scaled ? mpki_alloc(ctx, STAGE, values, mpk_scalar_size(tree->scalar)) : NULL;
+    if (scaled && !sax) return mpki_failed(ctx);
     if (tree->outer && !f->schur)
         f->schur = mpki_alloc(ctx, STAGE, mpki_trapezoid(tree->outer, tree->outer) + 8,
                               mpk_scalar_size(tree->scalar));
@@ -204,14 +206,16 @@ static mpk_status get(const mpki_direct *f, mpk_quantity what, void *out) {
     } else {
         int32_t *perm = out;
         for (int32_t s = 0; s < f->tree.nsuper; s++)
-            for (int32_t k = 0; k < f->node[s].nelim; k++) *perm++ = f->tree.perm[f->node[s].id[k]];
+            for (int32_t k = 0; k < f->node[s].nelim; k++)
+                *perm++ = f->tree.perm[mpki_node_names(&f->tree, &f->node[s])[k]];
     }
     return MPK_OK;
 }
 
 static void nodes(const mpki_direct *f, int32_t *node) {
     for (int32_t s = 0; s < f->tree.nsuper; s++)
-        for (int32_t k = 0; k < f->node[s].nelim; k++) node[f->node[s].id[k]] = s;
+        for (int32_t k = 0; k < f->node[s].nelim; k++)
+            node[mpki_node_names(&f->tree, &f->node[s])[k]] = s;
 }
 
 static void at_zeros(const mpki_direct *f, void *y) {

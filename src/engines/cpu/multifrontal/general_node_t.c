@@ -12,9 +12,7 @@ static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *po
     char *at = node_memory(z, node, worker, entries + w * size + 3 * names, room);
     if (!at) return MPK_ERR_MEMORY;
     node->a = at;
-    node->u = at + mpki_leading(node->nrows) * w * size;
-    node->dinv = at + entries;
-    node->id = (int32_t *)(at + entries + w * size);
+    node->d = at + entries;
     return clear_node(z, node->a, (size_t)entries, pool, worker);
 }
 

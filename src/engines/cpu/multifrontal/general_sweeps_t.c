@@ -101,10 +101,10 @@ typedef struct vectors {
 } vectors;
 
 static const int32_t *equations(const mpki_node *node, bool transposed) {
-    return transposed ? node->id : mpki_node_row(node);
+    return transposed ? mpki_square_id(node, sizeof(T)) : mpki_square_row(node, sizeof(T));
 }
 static const int32_t *unknowns(const mpki_node *node, bool transposed) {
-    return transposed ? mpki_node_row(node) : node->id;
+    return transposed ? mpki_square_row(node, sizeof(T)) : mpki_square_id(node, sizeof(T));
 }
 
 static at_node look_at(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s) {
@@ -162,7 +162,7 @@ void FN(general_null)(mpki_direct_solver *z, bool transposed, void *vy, void *x)
     for (int32_t k = 0; k < z->f->tree.n; k++) p.y[k] = t_make(0, 0);
     for (int32_t s = 0; s < z->f->tree.nsuper; s++) {
         const mpki_node *node = &z->f->node[s];
-        const T *dinv = node->dinv;
+        const T *dinv = node->d;
         for (int32_t k = 0; k < node->nelim; k++)
             if (!(t_abs1(dinv[k]) > 0)) {
                 const int32_t at = equations(node, transposed)[k];

@@ -19,9 +19,9 @@ static void *room(void *self, int64_t bytes) {
 mpk_status FN(low_storage)(walk *z, mpki_node *node, mpki_pool *pool, int worker) {
     const int64_t w = node->w, count = mpki_low_blocks(node->nrows, w);
     const int64_t blocks = (w + MPKI_PANEL - 1) / MPKI_PANEL * count;
-    const int64_t numbers = 4 * w * (int64_t)sizeof(T);
+    const int64_t numbers = 4 * w * (int64_t)sizeof(T), names = (w + 1) / 2 * 8;
     const int64_t table = blocks * (int64_t)sizeof(mpki_low_block);
-    char *at = mpki_arena_alloc(&z->f->arena, numbers + table + w * (int64_t)sizeof(int32_t));
+    char *at = mpki_arena_alloc(&z->f->arena, numbers + names + table + (int64_t)sizeof *node->low);
     FN(low_rank) *low = MPKI_ZNEW(z->f->ctx, "factorize", 1, FN(low_rank));
     T *a = at && low ? mpki_recycler_get(&z->recycler, front_bytes(node)) : NULL;
     if (!a) {
@@ -30,16 +30,15 @@ mpk_status FN(low_storage)(walk *z, mpki_node *node, mpki_pool *pool, int worker
     }
     node->a = a;
     node->d = at;
-    node->dinv = at + numbers / 2;
-    node->low = (mpki_low_block *)(at + numbers);
-    node->id = (int32_t *)(at + numbers + table);
-    memset(node->low, 0, (size_t)table);
-    low->block = node->low;
+    node->low = (mpki_low_node *)(void *)(at + numbers + names);
+    *node->low =
+        (mpki_low_node){.block = (mpki_low_block *)(void *)(node->low + 1), .at_work = low};
+    memset(node->low->block, 0, (size_t)table);
+    low->block = node->low->block;
     low->count = count;
     low->tolerance = z->low_tolerance;
     low->room = room;
     low->self = z;
-    node->at_work = low;
     return clear_node(z, a, (size_t)front_bytes(node), pool, worker);
 }
 
@@ -58,11 +57,11 @@ static T *keep(walk *z, const FN(front) * f, int64_t r0, int64_t r1, int64_t c0,
 }
 
 void FN(low_release)(walk *z, mpki_node *node) {
-    FN(low_rank) *low = node->at_work;
+    FN(low_rank) *low = node->low ? node->low->at_work : NULL;
     if (!low) return;
     mpki_recycler_put(&z->recycler, node->a, front_bytes(node));
     mpki_release(z->f->ctx, low);
-    node->at_work = node->a = NULL;
+    node->low->at_work = node->a = NULL;
 }
 
 mpk_status FN(low_leave)(walk *z, mpki_node *node, mpki_tally *tally, mpki_pool *pool, int worker) {
@@ -88,7 +87,7 @@ mpk_status FN(low_leave)(walk *z, mpki_node *node, mpki_tally *tally, mpki_pool 
     }
     int64_t ignored = 0;
     if (full && e < node->w)
-        full = (node->rest = keep(z, &f, e, node->nrows, e, node->w, &ignored)) != NULL;
+        full = (node->low->rest = keep(z, &f, e, node->nrows, e, node->w, &ignored)) != NULL;
     if (!full || atomic_load(&low->failed)) return MPK_ERR_MEMORY;
     tally->low_nnz += entries;
     tally->low_flops += flops + (double)atomic_load(&low->flops);

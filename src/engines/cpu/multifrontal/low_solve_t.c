@@ -20,14 +20,8 @@ typedef struct panel {
 static panel panel_of(const FN(kernels) * k, const mpki_node *node, int64_t number, T *v) {
     const int64_t count = mpki_low_blocks(node->nrows, node->w), p = number * MPKI_PANEL;
     const int64_t left = node->nelim - p;
-    return (panel){k,
-                   node,
-                   node->low + number * count,
-                   number,
-                   count,
-                   p,
-                   left < MPKI_PANEL ? (int)left : MPKI_PANEL,
-                   v};
+    return (panel){k,     node, node->low->block + number * count,          number,
+                   count, p,    left < MPKI_PANEL ? (int)left : MPKI_PANEL, v};
 }
 static int64_t panels_of(const mpki_node *node) {
     return ((int64_t)node->nelim + MPKI_PANEL - 1) / MPKI_PANEL;

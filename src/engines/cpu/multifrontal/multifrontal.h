@@ -13,34 +13,42 @@
 #include "tasks.h"
 #include "workers.h"
 
+/** L in low rank, in place of a node's `a`. */
+typedef struct mpki_low_node {
+    mpki_low_block *block; /* panels times blocks of rows, as FN(low_rank) has them, those on the
+                              diagonal whole */
+    void *rest;    /* what the parent gathers of delayed columns, (nrows - nelim) x (w - nelim) */
+    void *at_work; /* the front's FN(low_rank), as long as it is there */
+} mpki_low_node;
+
 /** One supernode after its elimination: the storage of its front (engines/cpu/front/front.h),
  *  entries of the factor's scalar type. Rows of the front: first the w columns id[0..w-1]
  *  (positions of the analysis; the first nelim were eliminated here, the others delayed to the
- *  parent), then the supernode's ridx. There may be as many nodes as columns. */
+ *  parent), then the supernode's ridx. There may be as many nodes as columns, so what can be told
+ *  from the rest is not kept. */
 typedef struct mpki_node {
-    void *a;
-    union {
-        void *d;
-        void *u; /* of a general matrix, whose `a` is a whole rectangle: the rows beside */
-    };
-    void *dinv;
-    int32_t *id;
+    void *a; /* of a general matrix: the columns, then the rows beside */
+    void *
+        d; /* then D^-1, 2 w entries each, then id: w; of a general matrix: D^-1, w entries, id, names
+                of the rows, and exchanges */
+    mpki_low_node *low; /* NULL: L is in a */
     int64_t nrows;
-    int32_t ld0, w, nelim;
-    int32_t delayed; /* columns that came from children; w = own columns + delayed */
-    /* L in low rank, in place of `a`: panels times blocks of rows, as FN(low_rank) has them, those on
-     * the diagonal whole. rest: what the parent gathers of delayed columns, (nrows - nelim) x
-     * (w - nelim). at_work: the front's FN(low_rank), as long as it is there */
-    mpki_low_block *low;
-    void *rest, *at_work;
+    int32_t w, nelim;
 } mpki_node;
 
-/** Of a general matrix (engines/cpu/front/square.h): names of the rows, and exchanges. */
-static inline int32_t *mpki_node_row(const mpki_node *node) {
-    return node->id + node->w;
+/** Where the parts of a node are; size: of an entry. */
+static inline void *mpki_node_dinv(const mpki_node *node, size_t size) {
+    return (char *)node->d + 2 * (size_t)node->w * size;
 }
-static inline int32_t *mpki_node_exchange(const mpki_node *node) {
-    return node->id + 2 * (int64_t)node->w;
+static inline int32_t *mpki_node_id(const mpki_node *node, size_t size) {
+    return (int32_t *)(void *)((char *)node->d + 4 * (size_t)node->w * size);
+}
+/** The same of a general matrix (engines/cpu/front/square.h). */
+static inline int32_t *mpki_square_id(const mpki_node *node, size_t size) {
+    return (int32_t *)(void *)((char *)node->d + (size_t)node->w * size);
+}
+static inline int32_t *mpki_square_row(const mpki_node *node, size_t size) {
+    return mpki_square_id(node, size) + node->w;
 }
 
 /** The node of the outer rows: what it has for its parent is the Schur complement. */
@@ -95,11 +103,18 @@ static inline int64_t mpki_node_bytes(const mpki_node *node, size_t size) {
 }
 /** Lay it out in that many bytes. */
 static inline void mpki_node_place(mpki_node *node, size_t size, void *memory) {
-    char *at = node->a = memory;
-    at += (size_t)mpki_trapezoid(node->nrows, node->w) * size;
-    node->d = at;
-    node->dinv = at + 2 * (size_t)node->w * size;
-    node->id = (int32_t *)(at + 4 * (size_t)node->w * size);
+    node->a = memory;
+    node->d = (char *)memory + (size_t)mpki_trapezoid(node->nrows, node->w) * size;
+}
+/** Names of its columns. */
+static inline const int32_t *mpki_node_names(const mpki_tree_view *tree, const mpki_node *node) {
+    const size_t size = mpk_scalar_size(tree->scalar);
+    return tree->symmetry == MPK_GENERAL ? mpki_square_id(node, size) : mpki_node_id(node, size);
+}
+/** Columns that came from the children of supernode s. */
+static inline int32_t mpki_node_delayed(const mpki_tree_view *tree, const mpki_node *node,
+                                        int32_t s) {
+    return node->w - (tree->sptr[s + 1] - tree->sptr[s]);
 }
 
 /** Is a front of the tree so large that its L may be kept in low rank? */
@@ -148,9 +163,10 @@ struct mpki_direct_solver {
 
 /* clang-format off */
 #define MPKI_DIRECT(p)                                                                             \
-    /** Fill f->node from the scaled values sax (nnz), in f->memory. */                            \
-    mpk_status mpki_##p##_walk(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,     \
-                               const mpki_stop *stop, mpki_numeric_result *result);                \
+    /** Fill f->node from the values ax (nnz), or from the scaled ones, sax, in f->memory. */       \
+    mpk_status mpki_##p##_walk(mpki_direct *f, const void *ax, const void *sax,                    \
+                               const mpki_pivot_rules *rules, const mpki_stop *stop,               \
+                               mpki_numeric_result *result);                                       \
     /** Entries of a worker's space for fronts of at most n rows. */                               \
     int64_t mpki_##p##_walk_space(int64_t n);                                                      \
     /** sax := S A S, entry by entry; pool may be NULL */                                          \

@@ -4,6 +4,7 @@
 /** One node of a sweep, for one vector of the node's rows: the same sums in the same order wherever
  *  the vector comes from. Included by files that are compiled once for each scalar type. */
 #include "engines/cpu/isa/cpu.h"
+#include "front_of_t.h"
 #include "low_node.h"
 #include "multifrontal.h"
 #include "tuning.h"
@@ -59,10 +60,10 @@ static inline void panel_times_t(const panel *p, mpki_pool *pool, int worker) {
  * next one begins. */
 static inline void look_ahead(const mpki_node *node) {
     enum { LINE = 64, MOST = 16 * LINE };
-    const int64_t bytes = (int64_t)node->nelim * node->ld0 * (int64_t)sizeof(T);
-    const char *a = node->low ? node->low->u : node->a;
+    const int64_t bytes = (int64_t)node->nelim * mpki_leading(node->nrows) * (int64_t)sizeof(T);
+    const char *a = node->low ? node->low->block->u : node->a;
     for (int64_t k = 0; k < (bytes < MOST ? bytes : MOST); k += LINE) __builtin_prefetch(a + k);
-    __builtin_prefetch(node->id);
+    __builtin_prefetch(id_of(node));
 }
 
 /* What a node has for its parent: its rows without pivots, nr numbers each. It stays in the worker's
@@ -85,7 +86,7 @@ static inline __attribute__((always_inline)) void take_contributions(const mpki_
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
         const int32_t c = tree->child[k];
         const mpki_node *node = &z->f->node[c];
-        const int32_t *names = rows ? mpki_node_row(node) : node->id;
+        const int32_t *names = rows ? mpki_square_row(node, sizeof(T)) : names_of(tree, node);
         const int32_t *rel = tree->rel + tree->rptr[c], *ridx = tree->ridx + tree->rptr[c];
         const int32_t m = (int32_t)(node->nrows - node->w);
         const T *u = parent_part(z, worker, nr, c);
@@ -132,15 +133,15 @@ static inline void FN(triangle_backward)(const FN(kernels) * k, int32_t n, const
 static inline void FN(node_forward)(const FN(kernels) * k, const mpki_node *node, mpki_pool *pool,
                                     int worker, T *v) {
     const int32_t e = node->nelim;
-    const int64_t n = node->nrows;
+    const int64_t n = node->nrows, ld0 = mpki_leading(n);
     if (node->low) {
         FN(low_forward)(k, node, pool, worker, v);
         return;
     }
     for (int32_t j0 = 0; j0 < e; j0 += MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
-        const int64_t ld = node->ld0 - j0;
-        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+        const int64_t ld = ld0 - j0;
+        const T *a = (const T *)node->a + mpki_panel_offset(ld0, j0 / MPKI_PANEL) - j0;
         FN(triangle_forward)(k, j1 - j0, a + j0, ld, v + j0);
         if (n <= j1) continue;
         const panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
@@ -152,15 +153,15 @@ static inline void FN(node_forward)(const FN(kernels) * k, const mpki_node *node
 static inline void FN(node_backward)(const FN(kernels) * k, const mpki_node *node, int hermitian,
                                      mpki_pool *pool, int worker, T *v) {
     const int32_t e = node->nelim;
-    const int64_t n = node->nrows;
+    const int64_t n = node->nrows, ld0 = mpki_leading(n);
     if (node->low) {
         FN(low_backward)(k, node, hermitian, v);
         return;
     }
     for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && j0 >= 0; j0 -= MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
-        const int64_t ld = node->ld0 - j0;
-        const T *a = (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+        const int64_t ld = ld0 - j0;
+        const T *a = (const T *)node->a + mpki_panel_offset(ld0, j0 / MPKI_PANEL) - j0;
         const panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
         panel_times_t(&p, pool, worker);
         FN(triangle_backward)(k, j1 - j0, a + j0, ld, hermitian, v + j0);

@@ -35,10 +35,11 @@ static void make_places(mpki_direct *f) {
         return;
     }
     for (int32_t s = 0; s < f->tree.nsuper; s++) {
+        const int32_t *id = mpki_node_names(&f->tree, &f->node[s]);
         p->entries += 2 * f->node[s].nelim * f->node[s].nrows;
         for (int32_t k = 0; k < f->node[s].nelim; k++) {
-            p->node[f->node[s].id[k]] = s;
-            p->place[f->node[s].id[k]] = k;
+            p->node[id[k]] = s;
+            p->place[id[k]] = k;
         }
     }
     for (int32_t k = 0; k < n; k++) p->position[f->tree.perm[k]] = k;

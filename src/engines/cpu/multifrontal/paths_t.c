@@ -50,10 +50,11 @@ static void take_from_children(const mpki_path_call *p, const mpki_path_space *s
         const mpki_node *node = &p->f->node[c];
         const int32_t *rel = tree->rel + tree->rptr[c], *ridx = tree->ridx + tree->rptr[c];
         const int32_t m = (int32_t)(node->nrows - node->w), late = node->w - node->nelim;
+        const int32_t *id = id_of(node) + node->nelim;
         int64_t *at = s->row_at;
         int32_t mine = 0;
         if (!s->mask[c]) continue;
-        for (int32_t i = 0; i < late; i++) at[i] = place_of(p, s, node->id[node->nelim + i]);
+        for (int32_t i = 0; i < late; i++) at[i] = place_of(p, s, id[i]);
         for (; mine < m && rel[mine] < own; mine++) at[late + mine] = place_of(p, s, ridx[mine]);
         for (int r = 0; r < s->nrhs; r++) {
             if (!(s->mask[c] >> r & 1)) continue;
@@ -89,7 +90,7 @@ static void forward(const mpki_path_call *c, mpki_path_space *s, const FN(kernel
 static void diagonal(const mpki_path_call *c, const mpki_path_space *s, int32_t t) {
     const mpki_node *node = &c->f->node[t];
     const int hermitian = c->f->tree.symmetry == MPK_HERMITIAN;
-    const T *d = node->dinv;
+    const T *d = dinv_of(node);
     for (int r = 0; r < s->nrhs; r++) {
         T *y = vector(s->y, s->ny, r) + s->y_at[t];
         for (int32_t k = 0; k < node->nelim; k++) {
@@ -108,10 +109,11 @@ static void backward(const mpki_path_call *c, mpki_path_space *s, const FN(kerne
     const mpki_node *node = &c->f->node[t];
     const mpki_tree_view *tree = &c->f->tree;
     const int hermitian = tree->symmetry == MPK_HERMITIAN;
-    const int32_t e = node->nelim, w = node->w, *ridx = tree->ridx + tree->rptr[t];
+    const int32_t e = node->nelim, w = node->w, *id = id_of(node);
+    const int32_t *ridx = tree->ridx + tree->rptr[t];
     const int64_t n = node->nrows;
     int64_t *at = s->row_at;
-    for (int32_t i = e; i < w; i++) at[i] = place_of(c, s, node->id[i]);
+    for (int32_t i = e; i < w; i++) at[i] = place_of(c, s, id[i]);
     for (int64_t i = w; i < n; i++) at[i] = place_of(c, s, ridx[i - w]);
     for (int r = 0; r < s->nrhs; r++) {
         T *v = vector(s->v, s->rows, r), *y = vector(s->y, s->ny, r);

@@ -16,10 +16,15 @@ static int64_t panels(const mpki_node *node) {
     return mpki_trapezoid(node->nrows, node->nelim);
 }
 
-/* Bytes of all that is kept of a node. */
+/* Bytes of all that a file has of a node. */
 static int64_t bytes_of(const mpki_node *node, size_t size) {
     return (panels(node) + 4 * (int64_t)node->nelim) * (int64_t)size +
-           node->w * (int64_t)sizeof *node->id;
+           node->w * (int64_t)sizeof(int32_t);
+}
+
+/* And in memory, where D and its inverse have places for all columns. */
+static int64_t room_of(const mpki_node *node, size_t size) {
+    return bytes_of(node, size) + 4 * (int64_t)(node->w - node->nelim) * (int64_t)size;
 }
 
 void mpki_direct_save(const mpki_direct *f, mpki_archive *to) {
@@ -32,8 +37,8 @@ void mpki_direct_save(const mpki_direct *f, mpki_archive *to) {
         const mpki_node *node = &f->node[s];
         mpki_archive_put(to, node->a, panels(node), size);
         mpki_archive_put(to, node->d, 2 * (int64_t)node->nelim, size);
-        mpki_archive_put(to, node->dinv, 2 * (int64_t)node->nelim, size);
-        mpki_archive_put(to, node->id, node->w, sizeof *node->id);
+        mpki_archive_put(to, mpki_node_dinv(node, size), 2 * (int64_t)node->nelim, size);
+        mpki_archive_put(to, mpki_node_id(node, size), node->w, sizeof(int32_t));
     }
 }
 
@@ -56,13 +61,12 @@ static bool get_counts(mpki_direct *f, mpki_archive *from, int64_t *room) {
         const int64_t w = tree->sptr[s + 1] - tree->sptr[s] + delayed;
         if (c.w != w || c.nelim < 0 || c.nelim > w || (tree->parent[s] < 0 && c.nelim < w))
             return mpki_archive_damaged(from, "columns of a front");
-        *node = (mpki_node){.w = c.w, .nelim = c.nelim, .delayed = (int32_t)delayed};
+        *node = (mpki_node){.w = c.w, .nelim = c.nelim};
         node->nrows = w + tree->rptr[s + 1] - tree->rptr[s];
-        node->ld0 = (int32_t)mpki_leading(node->nrows);
         if (node->nrows > f->max_front) f->max_front = (int32_t)node->nrows;
         f->nnz += c.nelim * node->nrows - (int64_t)c.nelim * (c.nelim - 1) / 2;
         bytes += bytes_of(node, size);
-        *room += (bytes_of(node, size) + 63) & ~(int64_t)63;
+        *room += (room_of(node, size) + 63) & ~(int64_t)63;
         if (bytes > from->left)
             return mpki_archive_damaged(from, "it is shorter than what it tells of");
     }
@@ -99,13 +103,15 @@ static bool pairs_are_whole(const mpki_node *node, mpk_scalar scalar, const void
 static bool names_are_right(const mpki_direct *f, int32_t s, int32_t *mark) {
     const mpki_tree_view *tree = &f->tree;
     const mpki_node *node = &f->node[s];
+    const size_t size = mpk_scalar_size(tree->scalar);
+    const int32_t *id = mpki_node_id(node, size);
     for (int32_t k = tree->sptr[s]; k < tree->sptr[s + 1]; k++) mark[k] = s;
     for (int32_t q = tree->child_ptr[s]; q < tree->child_ptr[s + 1]; q++) {
         const mpki_node *child = &f->node[tree->child[q]];
-        for (int32_t k = child->nelim; k < child->w; k++) mark[child->id[k]] = s;
+        for (int32_t k = child->nelim; k < child->w; k++) mark[mpki_node_id(child, size)[k]] = s;
     }
     for (int32_t k = 0; k < node->w; k++) {
-        const int32_t i = node->id[k];
+        const int32_t i = id[k];
         if (i < 0 || i >= tree->n || mark[i] != s) return false;
         mark[i] = -1;
     }
@@ -116,21 +122,20 @@ static bool get_node(mpki_direct *f, mpki_archive *from, int32_t s, int32_t *mar
     mpki_node *node = &f->node[s];
     const mpk_scalar scalar = f->tree.scalar;
     const size_t size = mpk_scalar_size(scalar);
-    char *memory = mpki_arena_alloc(&f->arena, bytes_of(node, size));
+    char *memory = mpki_arena_alloc(&f->arena, room_of(node, size));
     if (!memory) {
         from->status = mpki_failed(f->ctx);
         return false;
     }
     node->a = memory;
-    node->d = memory += (size_t)panels(node) * size;
-    node->dinv = memory += 2 * (size_t)node->nelim * size;
-    node->id = (int32_t *)(memory + 2 * (size_t)node->nelim * size);
+    node->d = memory + (size_t)panels(node) * size;
+    void *dinv = mpki_node_dinv(node, size);
     if (!mpki_archive_get(from, node->a, panels(node), size) ||
         !mpki_archive_get(from, node->d, 2 * (int64_t)node->nelim, size) ||
-        !mpki_archive_get(from, node->dinv, 2 * (int64_t)node->nelim, size) ||
-        !mpki_archive_get(from, node->id, node->w, sizeof *node->id))
+        !mpki_archive_get(from, dinv, 2 * (int64_t)node->nelim, size) ||
+        !mpki_archive_get(from, mpki_node_id(node, size), node->w, sizeof(int32_t)))
         return false;
-    if (!pairs_are_whole(node, scalar, node->d) || !pairs_are_whole(node, scalar, node->dinv))
+    if (!pairs_are_whole(node, scalar, node->d) || !pairs_are_whole(node, scalar, dinv))
         return mpki_archive_damaged(from, "pivots of a front");
     return names_are_right(f, s, mark) || mpki_archive_damaged(from, "columns of a front");
 }

@@ -126,11 +126,11 @@ static void gather_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void find_rows(const selected *q, int32_t s, int32_t *row) {
     const mpki_tree_view *tree = q->tree;
     const mpki_node *node = &q->f->node[s], *parent = &q->f->node[tree->parent[s]];
-    const int32_t own = parent->w - parent->delayed, m = (int32_t)(node->nrows - node->w);
+    const int32_t delayed = mpki_node_delayed(q->tree, parent, q->tree->parent[s]);
+    const int32_t own = parent->w - delayed, m = (int32_t)(node->nrows - node->w);
     const int32_t *rel = tree->rel + tree->rptr[s], *ridx = tree->ridx + tree->rptr[s];
-    for (int32_t i = node->nelim; i < node->w; i++) *row++ = q->at[node->id[i]];
-    for (int32_t i = 0; i < m; i++)
-        row[i] = rel[i] < own ? q->at[ridx[i]] : rel[i] + parent->delayed;
+    for (int32_t i = node->nelim; i < node->w; i++) *row++ = q->at[id_of(node)[i]];
+    for (int32_t i = 0; i < m; i++) row[i] = rel[i] < own ? q->at[ridx[i]] : rel[i] + delayed;
 }
 
 static void gather_parent(selected *q, int32_t s, mpki_pool *pool, int worker) {
@@ -384,7 +384,7 @@ static mpk_status invert_block(selected *q, const mpki_node *node, T *z, int32_t
 /* A single column, without packing. */
 static void invert_column(const selected *q, const mpki_node *node, T *z) {
     const int64_t r = node->nrows - 1, ld = leading(node->nrows);
-    const T *l = (const T *)node->a + 1, *dinv = node->dinv;
+    const T *l = (const T *)node->a + 1, *dinv = dinv_of(node);
     T sum = dinv[0];
     for (int64_t i = 1; i <= r; i++) z[i] = t_make(0, 0);
     if (r > 0) q->k->gemv(r, (int)r, z + 1 + ld, ld, l, z + 1);
@@ -408,19 +408,20 @@ static void put_out(const selected *q, int32_t s) {
     const mpki_tree_view *tree = q->tree;
     const mpki_node *node = &q->f->node[s];
     const double *scale = q->f->scale;
-    const int32_t own = node->w - node->delayed, *perm = tree->perm;
+    const int32_t delayed = mpki_node_delayed(tree, node, s), own = node->w - delayed;
+    const int32_t *perm = tree->perm;
     const int32_t *ridx = tree->ridx + tree->rptr[s], *at = q->at + tree->sptr[s];
     const int64_t ld = leading(node->nrows);
     const T *z = q->z[s];
     T *diagonal = q->out->diagonal, *pattern = q->out->pattern;
     for (int32_t j = 0; diagonal && j < node->nelim; j++) {
-        const int32_t i = perm[node->id[j]];
+        const int32_t i = perm[id_of(node)[j]];
         diagonal[i] = unscaled(z[j + j * ld], scale[i], scale[i], q->near);
     }
     for (int64_t k = tree->scatter_ptr[s]; pattern && k < tree->scatter_ptr[s + 1]; k++) {
         const mpki_scatter e = mpki_scatter_at(&tree->scatter, k);
         const int32_t row = e.row < 0 ? ~e.row : e.row;
-        const int64_t i = row < own ? at[row] : row + node->delayed;
+        const int64_t i = row < own ? at[row] : row + delayed;
         const T x =
             unscaled(z[i + at[e.col] * ld], scale[perm[tree->sptr[s] + e.col]],
                      scale[perm[row < own ? tree->sptr[s] + row : ridx[row - own]]], q->near);
@@ -446,7 +447,7 @@ static mpk_status do_node(selected *q, int32_t s, mpki_pool *pool, int worker) {
     T *z = q->z[s] = new_z(q, worker, s);
     if (!z) return MPK_ERR_MEMORY;
     gather_parent(q, s, pool, worker);
-    for (int32_t i = 0; i < node->w; i++) q->at[node->id[i]] = i;
+    for (int32_t i = 0; i < node->w; i++) q->at[id_of(node)[i]] = i;
     if (node->nelim == 1) {
         invert_column(q, node, z);
     } else {

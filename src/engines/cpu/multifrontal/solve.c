@@ -176,7 +176,8 @@ mpk_status mpki_direct_by_pivots(mpki_direct_solver *s) {
         return mpki_failed(s->ctx);
     int32_t next = 0;
     for (int32_t k = 0; k < f->tree.nsuper; k++)
-        for (int32_t j = 0; j < f->node[k].nelim; j++) s->pivot[f->node[k].id[j]] = next++;
+        for (int32_t j = 0; j < f->node[k].nelim; j++)
+            s->pivot[mpki_node_names(&f->tree, &f->node[k])[j]] = next++;
     return MPK_OK;
 }
 

@@ -10,14 +10,14 @@ static inline FN(square) square_of(const mpki_node *node) {
     return (FN(square)){.nrows = node->nrows,
                         .w = node->w,
                         .nelim = node->nelim,
-                        .ld = node->ld0,
+                        .ld = mpki_leading(node->nrows),
                         .a = node->a,
                         .ldu = mpki_leading(node->nrows - node->w),
-                        .u = node->u,
-                        .dinv = node->dinv,
-                        .col = node->id,
-                        .row = mpki_node_row(node),
-                        .exchange = mpki_node_exchange(node)};
+                        .u = (T *)node->a + mpki_leading(node->nrows) * node->w,
+                        .dinv = node->d,
+                        .col = mpki_square_id(node, sizeof(T)),
+                        .row = mpki_square_row(node, sizeof(T)),
+                        .exchange = mpki_square_row(node, sizeof(T)) + node->w};
 }
 
 #endif

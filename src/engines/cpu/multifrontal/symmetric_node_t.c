@@ -7,6 +7,8 @@
 #include "trapezoid_t.h"
 #include "walk_t.h"
 
+#include <string.h>
+
 /* The children's contributions on their way into their parent s: its columns from c0 on, in its
  * front (f) or its own contribution (c). An entry gets the children's in their order, whoever adds
  * them. */
@@ -77,7 +79,7 @@ addend_of(const int e, const gather *g, int32_t child, int64_t ldm, int32_t j) {
     addend t = {.a = {t_make(1, 0)}};
     if (e == 0) t.x[0] = column_of(g->z->contribution[child], ldm, j);
     for (int k = 0; k < e; k++) {
-        t.x[k] = (const T *)node->a + k * node->ld0 + node->w;
+        t.x[k] = (const T *)node->a + k * mpki_leading(node->nrows) + node->w;
         t.a[k] = -conj_if(hermitian, t.x[k][j]);
     }
     if (e == 2 && t_abs1(d[1]) > 0)
@@ -243,10 +245,10 @@ static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, in
     const int32_t *rel = tree->rel + tree->rptr[child];
     int32_t m = (int32_t)(node->nrows - node->w), late = node->low ? node->nelim : 0;
     if (node->low) /* these columns alone, as a matrix */
-        g = (FN(front)){.a = node->rest, .ld0 = node->nrows - node->nelim, .flat = 1};
+        g = (FN(front)){.a = node->low->rest, .ld0 = node->nrows - node->nelim, .flat = 1};
     for (int32_t t = node->nelim; t < node->w; t++) {
         int32_t at = own + offset + t - node->nelim;
-        f->id[at] = node->id[t];
+        f->id[at] = id_of(node)[t];
         for (int32_t i = t; i < node->w; i++)
             *FN(front_at)(f, own + offset + i - node->nelim, at) +=
                 *FN(front_at)(&g, i - late, t - late);
@@ -260,15 +262,26 @@ static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, in
     }
 }
 
+/* An entry of S A S, in a row and a column of this front. */
+static inline T entry_at(const walk *z, int32_t s, int64_t src, int32_t row, int32_t col,
+                         int32_t own) {
+    const mpki_tree_view *tree = z->tree;
+    const int32_t j = tree->sptr[s] + col;
+    const int32_t i = row < own ? tree->sptr[s] + row : tree->ridx[tree->rptr[s] + row - own];
+    const double *scale = z->f->scale;
+    if (!z->exponent) return scaled(z->ax[src], scale[tree->perm[j]], scale[tree->perm[i]], false);
+    const double p = power_of_two(z->exponent[i] + z->exponent[j]);
+    return t_make((R)((double)t_re(z->ax[src]) * p), (R)((double)t_im(z->ax[src]) * p));
+}
+
 static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32_t own,
                             int32_t delayed) {
     const mpki_tree_view *tree = z->tree;
     for (int64_t k = tree->scatter_ptr[s]; k < tree->scatter_ptr[s + 1]; k++) {
-        mpki_scatter e = mpki_scatter_at(&tree->scatter, k);
-        T x = z->sax[e.src];
-        int32_t row = e.row;
-        if (row < 0) row = ~row, x = t_conj(x);
-        *FN(front_at)(f, row < own ? row : row + delayed, e.col) += x;
+        const mpki_scatter e = mpki_scatter_at(&tree->scatter, k);
+        const int32_t row = e.row < 0 ? ~e.row : e.row;
+        const T x = z->sax ? z->sax[e.src] : entry_at(z, s, e.src, row, e.col, own);
+        *FN(front_at)(f, row < own ? row : row + delayed, e.col) += e.row < 0 ? t_conj(x) : x;
     }
 }
 
@@ -285,7 +298,7 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
     const int64_t rows = 1 + tree->rptr[s + 1] - tree->rptr[s];
     mpki_tally *tally = &z->state[worker].tally;
     if (rows > ROWS) return false;
-    mpki_node fresh = {.w = 1, .nrows = rows, .ld0 = (int32_t)mpki_leading(rows)};
+    mpki_node fresh = {.w = 1, .nrows = rows};
     T *at = new_memory(z, worker, mpki_node_bytes(&fresh, sizeof(T)));
     if (!at) return false;
     mpki_node_place(&fresh, sizeof(T), at);
@@ -305,10 +318,35 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
     return true;
 }
 
+/* Has a node memory of its own? One to which many columns came late may leave most of them to its
+ * parent, and then has them twice. */
+static bool is_apart(const walk *z, const mpki_node *node) {
+    enum { SHARE = 4 };
+    const int32_t s = (int32_t)(node - z->f->node);
+    const int64_t all = mpki_trapezoid(node->nrows, node->w);
+    const int64_t own = node->w - mpki_node_delayed(z->tree, node, s);
+    const int64_t late = all - mpki_trapezoid(node->nrows, own);
+    return !z->kept && !node->low && z->tree->parent[s] >= 0 && late * SHARE >= all &&
+           late * (int64_t)sizeof(T) >= MPKI_APART;
+}
+
+/* What the parent has taken is given back: the columns after those that were eliminated. */
+static void leave_delayed(const walk *z, mpki_node *node) {
+    const size_t size = sizeof(T), width = (size_t)node->w;
+    const size_t panels = (size_t)mpki_trapezoid(node->nrows, node->nelim) * size;
+    const size_t numbers = 4 * width * size + width * sizeof(int32_t);
+    if (!is_apart(z, node)) return;
+    memmove((char *)node->a + panels, node->d, numbers);
+    node->d = (char *)node->a + panels;
+    mpki_arena_shrink(&z->f->arena, node->a, (int64_t)(panels + numbers));
+}
+
 static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
     if (z->low_tolerance > 0 && mpki_low_pays(node->nrows, node->w))
         return FN(low_storage)(z, node, pool, worker);
-    char *at = node_memory(z, node, worker, mpki_node_bytes(node, sizeof(T)), room);
+    const int64_t bytes = mpki_node_bytes(node, sizeof(T));
+    char *at = is_apart(z, node) ? mpki_arena_apart(&z->f->arena, bytes)
+                                 : node_memory(z, node, worker, bytes, room);
     if (!at) return MPK_ERR_MEMORY;
     mpki_node_place(node, sizeof(T), at);
     return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);
@@ -317,7 +355,7 @@ static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *po
 static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
                      int worker) {
     const mpki_tree_view *tree = z->tree;
-    const mpki_node *nodes = z->f->node;
+    mpki_node *nodes = z->f->node;
     const FN(front) f = front_of(&nodes[s]);
     for (int32_t j = 0; j < own; j++) f.id[j] = tree->sptr[s] + j;
     scatter_entries(z, s, &f, own, delayed);
@@ -326,6 +364,7 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
         int32_t c = tree->child[k];
         int32_t count = nodes[c].w - nodes[c].nelim;
         if (count) gather_delayed(z, c, &f, own, delayed, offset);
+        if (count) leave_delayed(z, &nodes[c]);
         offset += count;
     }
     gather g = {.z = z, .s = s, .own = own, .delayed = delayed, .f = &f, .c1 = own};

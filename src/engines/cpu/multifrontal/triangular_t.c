@@ -72,7 +72,7 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
     const mpki_tree_view *tree = &f->tree;
     const mpki_node *node = &f->node[s];
     const FN(kernels) *k = z->kernels;
-    const int32_t e = node->nelim, w = node->w;
+    const int32_t e = node->nelim, w = node->w, *id = id_of(node);
     const int64_t n = node->nrows;
     T *v = z->v[worker];
     if (s + MPKI_SWEEP_AHEAD < tree->nsuper) look_ahead(node + MPKI_SWEEP_AHEAD);
@@ -84,9 +84,9 @@ static void forward_node(const mpki_direct_solver *z, mpki_pool *pool, int worke
         y[i] = c->b[tree->perm[i]] * (R)f->scale[tree->perm[i]];
     for (int64_t i = e; i < n; i++) v[i] = t_make(0, 0);
     take_contributions(z, worker, 1, s, false, y, v + w);
-    for (int32_t i = 0; i < e; i++) v[i] = y[node->id[i]];
+    for (int32_t i = 0; i < e; i++) v[i] = y[id[i]];
     FN(node_forward)(k, node, pool, worker, v);
-    for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
+    for (int32_t i = 0; i < e; i++) y[id[i]] = v[i];
     if (n > e) memcpy(parent_part(z, worker, 1, s), v + e, (size_t)(n - e) * sizeof(T));
 }
 
@@ -102,7 +102,7 @@ static __attribute__((noinline)) bool divide_pivot(const T *d, int hermitian, in
 
 /* v := D^-1 v for a node's pivots, nr numbers each. */
 static void divide(const mpki_node *node, int hermitian, int nr, T *v) {
-    const T *d = node->dinv;
+    const T *d = dinv_of(node);
     for (int32_t k = 0; k < node->nelim; k++) {
         T *x1 = v + (int64_t)k * nr;
         k += divide_pivot(d + 2 * k, hermitian, nr, x1, x1 + nr);
@@ -117,17 +117,18 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
     const mpki_tree_view *tree = &z->f->tree;
     const FN(kernels) *k = z->kernels;
     const int hermitian = tree->symmetry == MPK_HERMITIAN;
-    const int32_t e = node->nelim, w = node->w, *ridx = tree->ridx + tree->rptr[s];
+    const int32_t e = node->nelim, w = node->w, *id = id_of(node);
+    const int32_t *ridx = tree->ridx + tree->rptr[s];
     const int64_t n = node->nrows;
     T *v = z->v[worker];
     if (s >= MPKI_SWEEP_AHEAD) look_ahead(node - MPKI_SWEEP_AHEAD);
-    for (int32_t i = 0; i < w; i++) v[i] = y[node->id[i]];
+    for (int32_t i = 0; i < w; i++) v[i] = y[id[i]];
     for (int64_t i = w; i < n; i++) v[i] = y[ridx[i - w]];
     if (c->diagonal) divide(node, hermitian, 1, v);
     FN(node_backward)(k, node, hermitian, pool, worker, v);
-    for (int32_t i = 0; i < e; i++) y[node->id[i]] = v[i];
+    for (int32_t i = 0; i < e; i++) y[id[i]] = v[i];
     for (int32_t i = 0; c->x && i < e; i++) {
-        const int32_t at = tree->perm[node->id[i]];
+        const int32_t at = tree->perm[id[i]];
         c->x[at] = v[i] * (R)z->f->scale[at];
     }
 }
@@ -183,7 +184,7 @@ static void times(const below *p, mpki_pool *pool, int worker) {
 }
 
 static const T *panel_at(const mpki_node *node, int32_t j0) {
-    return (const T *)node->a + mpki_panel_offset(node->ld0, j0 / MPKI_PANEL) - j0;
+    return (const T *)node->a + mpki_panel_offset(mpki_leading(node->nrows), j0 / MPKI_PANEL) - j0;
 }
 
 static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
@@ -193,7 +194,7 @@ static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int work
     const mpki_tree_view *tree = &f->tree;
     const mpki_node *node = &f->node[s];
     const FN(kernels) *k = c->k;
-    const int32_t e = node->nelim, w = node->w;
+    const int32_t e = node->nelim, w = node->w, *id = id_of(node);
     const int64_t n = node->nrows;
     const int nr = c->nr;
     T *y = c->y, *v = z->v[worker];
@@ -206,11 +207,11 @@ static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int work
     memset(v + (int64_t)e * nr, 0, (size_t)(n - e) * (size_t)nr * sizeof *v);
     take_contributions(z, worker, nr, s, false, y, v + (int64_t)w * nr);
     for (int32_t i = 0; i < e; i++)
-        memcpy(v + (int64_t)i * nr, y + (int64_t)node->id[i] * nr, (size_t)nr * sizeof *v);
+        memcpy(v + (int64_t)i * nr, y + (int64_t)id[i] * nr, (size_t)nr * sizeof *v);
     if (node->low) FN(low_forward_sides)(k, node, nr, v);
     for (int32_t j0 = node->low ? e : 0; j0 < e; j0 += MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
-        const int64_t ld = node->ld0 - j0;
+        const int64_t ld = mpki_leading(n) - j0;
         const T *a = panel_at(node, j0);
         k->lower(j1 - j0, a + j0, ld, nr, v + (int64_t)j0 * nr);
         const below p = {k,
@@ -227,7 +228,7 @@ static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int work
         times(&p, pool, worker);
     }
     for (int32_t i = 0; i < e; i++)
-        memcpy(y + (int64_t)node->id[i] * nr, v + (int64_t)i * nr, (size_t)nr * sizeof *v);
+        memcpy(y + (int64_t)id[i] * nr, v + (int64_t)i * nr, (size_t)nr * sizeof *v);
     if (n > e)
         memcpy(parent_part(z, worker, nr, s), v + (int64_t)e * nr,
                (size_t)(n - e) * (size_t)nr * sizeof *v);
@@ -240,12 +241,13 @@ static void backward_sides(const mpki_direct_solver *z, mpki_pool *pool, int wor
     const mpki_node *node = &z->f->node[s];
     const FN(kernels) *k = c->k;
     const int hermitian = tree->symmetry == MPK_HERMITIAN, nr = c->nr;
-    const int32_t e = node->nelim, w = node->w, *ridx = tree->ridx + tree->rptr[s];
+    const int32_t e = node->nelim, w = node->w, *id = id_of(node);
+    const int32_t *ridx = tree->ridx + tree->rptr[s];
     const int64_t n = node->nrows;
     T *y = c->y, *v = z->v[worker];
     if (s >= MPKI_SWEEP_AHEAD) look_ahead(node - MPKI_SWEEP_AHEAD);
     for (int32_t i = 0; i < w; i++)
-        memcpy(v + (int64_t)i * nr, y + (int64_t)node->id[i] * nr, (size_t)nr * sizeof *v);
+        memcpy(v + (int64_t)i * nr, y + (int64_t)id[i] * nr, (size_t)nr * sizeof *v);
     for (int64_t i = w; i < n; i++)
         memcpy(v + i * nr, y + (int64_t)ridx[i - w] * nr, (size_t)nr * sizeof *v);
     divide(node, hermitian, nr, v);
@@ -253,7 +255,7 @@ static void backward_sides(const mpki_direct_solver *z, mpki_pool *pool, int wor
     for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && !node->low && j0 >= 0;
          j0 -= MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
-        const int64_t ld = node->ld0 - j0;
+        const int64_t ld = mpki_leading(n) - j0;
         const T *a = panel_at(node, j0);
         const below p = {k,
                          j1 - j0,
@@ -270,9 +272,9 @@ static void backward_sides(const mpki_direct_solver *z, mpki_pool *pool, int wor
         k->lower_t(j1 - j0, a + j0, ld, hermitian, nr, v + (int64_t)j0 * nr);
     }
     for (int32_t i = 0; i < e; i++)
-        memcpy(y + (int64_t)node->id[i] * nr, v + (int64_t)i * nr, (size_t)nr * sizeof *v);
+        memcpy(y + (int64_t)id[i] * nr, v + (int64_t)i * nr, (size_t)nr * sizeof *v);
     for (int32_t i = 0; c->x && i < e; i++) {
-        const int32_t at = tree->perm[node->id[i]];
+        const int32_t at = tree->perm[id[i]];
         const R scale = (R)z->f->scale[at];
         for (int r = 0; r < nr; r++) c->x[at + r * c->ldx] = v[(int64_t)i * nr + r] * scale;
     }
@@ -297,9 +299,10 @@ void FN(diagonal)(const mpki_direct *f, void *vy) {
     const int hermitian = f->tree.symmetry == MPK_HERMITIAN;
     for (int32_t s = 0; s < f->tree.nsuper; s++) {
         const mpki_node *node = &f->node[s];
-        const T *d = node->dinv;
+        const T *d = dinv_of(node);
+        const int32_t *id = id_of(node);
         for (int32_t k = 0; k < node->nelim; k++) {
-            T *x1 = y + node->id[k], *x2 = k + 1 < node->nelim ? y + node->id[k + 1] : NULL;
+            T *x1 = y + id[k], *x2 = k + 1 < node->nelim ? y + id[k + 1] : NULL;
             k += divide_pivot(d + 2 * k, hermitian, 1, x1, x2);
         }
     }
@@ -329,15 +332,16 @@ void FN(diagonal_abs)(const mpki_direct *f, void *vy) {
     T *y = vy;
     for (int32_t s = 0; s < f->tree.nsuper; s++) {
         const mpki_node *node = &f->node[s];
-        const T *d = node->dinv;
+        const T *d = dinv_of(node);
+        const int32_t *id = id_of(node);
         for (int32_t k = 0; k < node->nelim; k++) {
-            T *x1 = y + node->id[k], b = d[2 * k + 1];
+            T *x1 = y + id[k], b = d[2 * k + 1];
             R a = t_re(d[2 * k]);
             if (!(t_abs1(b) > 0)) {
                 *x1 *= r_abs(a);
                 continue;
             }
-            T *x2 = y + node->id[k + 1];
+            T *x2 = y + id[k + 1];
             R c = t_re(d[2 * k + 2]);
             absolute(&a, &b, &c);
             const T u = *x1, v = *x2;

@@ -4,7 +4,6 @@
  * Columns that a front rejects go to the parent too. The arithmetic of a node depends only on its
  * own data, and children are added in order: so the bits of the factor are the same for any number
  * of threads. */
-#include "core/scaled.h"
 #include "engines/cpu/front/low_rank.h"
 #include "trapezoid_t.h"
 #include "walk_t.h"
@@ -89,9 +88,7 @@ static mpk_status gather_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     int64_t none = 0, *room = z->kept ? &z->kept->room[s] : &none;
     *node = (mpki_node){.a = *room ? node->a : NULL,
                         .w = own + delayed,
-                        .delayed = delayed,
                         .nrows = own + delayed + tree->rptr[s + 1] - tree->rptr[s]};
-    node->ld0 = (int32_t)mpki_leading(node->nrows);
     if (z->kept) z->kept->tally[s] = (mpki_tally){.pivots.min_d = INFINITY};
     const mpk_status status = z->kind->storage(z, node, room, pool, worker);
     if (mpk_failed(status)) return status;
@@ -135,7 +132,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (!node->low) tally->low_nnz += entries, tally->low_flops += flops;
     if (node->nrows > tally->max_front) tally->max_front = (int32_t)node->nrows;
 
-    if (c) z->kind->gather(z, s, own, node->delayed, c, m, pool, worker);
+    if (c) z->kind->gather(z, s, own, node->w - own, c, m, pool, worker);
     if (node->low) status = FN(low_leave)(z, node, tally, pool, worker);
     if (mpk_failed(status)) return status;
     release_children(z, worker, s);
@@ -271,7 +268,28 @@ static void free_low(walk *z) {
     mpki_release(f->ctx, z->low_space);
 }
 
-mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rules,
+/* The exponents of the scaling, two bytes each, in the order in which the walk asks for them. */
+static mpk_status make_exponents(walk *z) {
+    const mpki_tree_view *tree = z->tree;
+    const int32_t all = tree->n + tree->outer;
+    const double *scale = z->f->scale;
+    z->exponent = MPKI_NEW(z->f->ctx, "factorize", all, int16_t);
+    if (!z->exponent) return mpki_failed(z->f->ctx);
+    bool near = true;
+    for (int32_t k = 0; k < all; k++) {
+        const double s = scale[tree->perm[k]];
+        uint64_t bits;
+        memcpy(&bits, &s, sizeof bits);
+        near &= mpki_scale_near(s) & (bits << 12 == 0);
+        z->exponent[k] = (int16_t)((int)(bits >> 52) - 1023);
+    }
+    if (near) return MPK_OK;
+    mpki_release(z->f->ctx, z->exponent);
+    z->exponent = NULL;
+    return MPK_OK;
+}
+
+mpk_status FN(walk)(mpki_direct *f, const void *ax, const void *sax, const mpki_pivot_rules *rules,
                     const mpki_stop *stop, mpki_numeric_result *result) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
@@ -280,6 +298,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
               .tree = tree,
               .kind = general ? &FN(general_node) : &FN(symmetric_node),
               .sax = sax,
+              .ax = ax,
               .stop_flops = INFINITY,
               .stop_rejected = INT64_MAX};
     z.rules = (FN(front_rules)){.k = FN(cpu_kernels)(),
@@ -311,6 +330,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
         z.state[t].small = &memory->small[t];
         FN(front_work_set)(&z.works[t], (int64_t)tree->n + tree->outer, memory->space[t]);
     }
+    if (!sax && mpk_failed(make_exponents(&z))) goto done;
     if (rules->low_rank > 0 && !general && mpk_failed(make_low(&z, rules))) goto done;
     if (z.kept) take_kept(&z);
     if (threads == 1) {
@@ -330,6 +350,7 @@ mpk_status FN(walk)(mpki_direct *f, const void *sax, const mpki_pivot_rules *rul
     else if (atomic_load(&z.status) == MPK_ERR_CANCELLED)
         mpki_error(ctx, MPK_ERR_CANCELLED, "factorize", -1, "stopped on request");
 done:
+    mpki_release(ctx, z.exponent);
     free_low(&z);
     mpki_tickets_free(&z.tickets);
     for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) release_contribution(&z, 0, s);
@@ -339,14 +360,6 @@ done:
     mpki_release(ctx, z.works);
     mpki_release(ctx, z.state);
     return mpki_failed(ctx);
-}
-
-/* x by a power of two that may not fit a float, though the product does. near: see
- * mpki_scales_near */
-static inline T scaled(T x, double s, double t, bool near) {
-    const double re = (double)t_re(x), im = (double)t_im(x);
-    return near ? t_make((R)(re * (s * t)), (R)(im * (s * t)))
-                : t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
 }
 
 /* S A S by ranges of columns. */

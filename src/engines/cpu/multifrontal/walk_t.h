@@ -3,6 +3,7 @@
 #define MPKI_CPU_MULTIFRONTAL_WALK_T_H
 /** The walk over the tree from inside: what all nodes share, and what depends on whether A is
  *  symmetric. Included by files that are compiled once for each scalar type. */
+#include "core/scaled.h"
 #include "engines/cpu/isa/cpu.h"
 #include "multifrontal.h"
 #include "tickets.h"
@@ -22,7 +23,9 @@ typedef struct walk {
     mpki_direct *f;
     const mpki_tree_view *tree;
     const struct FN(node_kind) * kind;
-    const T *sax;
+    const T *sax; /* S A S; NULL: of A and S, entry by entry */
+    const T *ax;
+    int16_t *exponent; /* then: of S, by position; NULL: some are too far from 1 for that */
     FN(front_rules) rules;
     FN(front_work) * works;
     worker_state *state;
@@ -76,6 +79,23 @@ typedef struct FN(node_kind) {
 } FN(node_kind);
 
 extern const FN(node_kind) FN(symmetric_node), FN(general_node);
+
+/* 2^exponent, which is a normal number. */
+static inline double power_of_two(int exponent) {
+    const union {
+        uint64_t bits;
+        double number;
+    } p = {(uint64_t)(1023 + exponent) << 52};
+    return p.number;
+}
+
+/* x by a power of two that may not fit a float, though the product does. near: see
+ * mpki_scales_near */
+static inline T scaled(T x, double s, double t, bool near) {
+    const double re = (double)t_re(x), im = (double)t_im(x);
+    return near ? t_make((R)(re * (s * t)), (R)(im * (s * t)))
+                : t_make((R)mpki_scaled(re, s, t), (R)mpki_scaled(im, s, t));
+}
 
 /* A leaf of a symmetric matrix with a pivot or two makes no contribution: its parent takes the product
  * of its numbers. There may be as many as columns, and all wait for one parent. */

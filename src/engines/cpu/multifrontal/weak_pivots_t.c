@@ -3,7 +3,7 @@
 #include "core/precision.h"
 #include "core/random.h"
 #include "problem/columns.h"
-#include "multifrontal.h"
+#include "front_of_t.h"
 
 #include <string.h>
 
@@ -21,10 +21,11 @@ void FN(at_zeros)(const mpki_direct *f, void *vy) {
     for (int32_t s = 0; s < f->tree.nsuper; s++) {
         const mpki_node *node = &f->node[s];
         const T *d = node->d;
+        const int32_t *id = id_of(node);
         for (int32_t k = 0; k < node->nelim; k++) {
             const bool pair = t_abs1(d[2 * k + 1]) > 0;
             if (!pair && !(t_abs1(d[2 * k]) > 0))
-                y[node->id[k]] = t_make((R)mpki_random_sign((uint64_t)node->id[k]), 0);
+                y[id[k]] = t_make((R)mpki_random_sign((uint64_t)id[k]), 0);
             k += pair;
         }
     }
@@ -55,10 +56,11 @@ int FN(weak_pivots)(const mpki_direct *f, double bound, int most, mpki_weak_pivo
     for (int32_t s = 0; s < tree->nsuper; s++) {
         const mpki_node *node = &f->node[s];
         const T *d = node->d;
+        const int32_t *id = id_of(node);
         for (int32_t k = 0; k < node->nelim; k++) {
-            mpki_weak_pivot p = {.at = {node->id[k]}, .handle = {s, k}, .vector = {1, 0, 0, 0}};
+            mpki_weak_pivot p = {.at = {id[k]}, .handle = {s, k}, .vector = {1, 0, 0, 0}};
             p.pair = t_abs1(d[2 * k + 1]) > 0;
-            if (p.pair) p.at[1] = node->id[k + 1];
+            if (p.pair) p.at[1] = id[k + 1];
             p.size = modulus(d[2 * k]);
             p.sign = t_re(d[2 * k]) > 0 ? 1 : -1;
             if (p.pair) examine_pair(d + 2 * k, &p);
@@ -82,11 +84,12 @@ int FN(zero_pivots)(const mpki_direct *f, int64_t all, int most, mpki_weak_pivot
     for (int32_t s = 0; s < tree->nsuper && count < most; s++) {
         const mpki_node *node = &f->node[s];
         const T *d = node->d;
+        const int32_t *id = id_of(node);
         for (int32_t k = 0; k < node->nelim && count < most; k++) {
             const bool pair = t_abs1(d[2 * k + 1]) > 0;
             if (!pair && !(t_abs1(d[2 * k]) > 0) && seen++ % step == 0)
-                list[count++] = (mpki_weak_pivot){
-                    .at = {node->id[k]}, .handle = {s, k}, .vector = {1, 0, 0, 0}};
+                list[count++] =
+                    (mpki_weak_pivot){.at = {id[k]}, .handle = {s, k}, .vector = {1, 0, 0, 0}};
             k += pair;
         }
     }
@@ -98,7 +101,7 @@ void FN(weak_to_zero)(mpki_direct *f, const mpki_weak_pivot *list, int count) {
         const mpki_weak_pivot *p = &list[w];
         const mpki_node *node = &f->node[p->handle[0]];
         if (f->kept) f->kept->touched[p->handle[0]] = 1; /* a factorization would not do that */
-        T *d = (T *)node->d + 2 * p->handle[1], *dinv = (T *)node->dinv + 2 * p->handle[1];
+        T *d = (T *)node->d + 2 * p->handle[1], *dinv = dinv_of(node) + 2 * p->handle[1];
         if (!p->pair) {
             d[0] = dinv[0] = t_make(0, 0);
         } else { /* what is left of the pair: other u u^H with u orthogonal to the vector */
