@@ -270,6 +270,7 @@ function(metapack_cuda_host_module)
         -I${CMAKE_CURRENT_SOURCE_DIR}/src -I${CMAKE_CURRENT_SOURCE_DIR}/include)
     set(compile ${plain} -O1 -x c++)
     set(light ${plain} -Og -x c++) # small tests are at work on batches: what is optimized less is sooner there
+    set(turns ${plain} -O2 -x c++) # of threads: all of the tests are at work there
     list(APPEND plain -x c++)
     # what stands for CUDA's headers takes most of the time of a small kernel: read once. A compiler cache is better at it
     execute_process(COMMAND ${METAPACK_HOST_CXX} --version OUTPUT_VARIABLE maker ERROR_QUIET)
@@ -286,7 +287,7 @@ function(metapack_cuda_host_module)
         endforeach()
     endif()
     set(objects)
-    metapack_cuda_object(host_module ${host}/module.cpp "${headers}" "${compile}")
+    metapack_cuda_object(host_module ${host}/module.cpp "${headers}" "${turns}")
     metapack_cuda_object(host_batch ${source}/batch/kernels/batch.cu "${headers}" "${compile}")
     foreach(precision RANGE 3)
         metapack_cuda_object(host_batch_t${precision} ${source}/batch/kernels/batch_t.cu "${headers}" "${light}"

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #define __host__
 #define __device__
@@ -27,7 +26,7 @@ typedef struct host_place {
     unsigned x;
 } host_place;
 
-enum { HOST_STACK = 1 << 17, HOST_APART = 320, HOST_MOST = 1024, HOST_SHARED = 232 * 1024 };
+enum { HOST_MOST = 1024, HOST_SHARED = 232 * 1024 };
 enum { HOST_CLUSTER_MOST = 8 }; /* blocks that are at work at once */
 enum host_op {
     HOST_SHFL = 1,
@@ -39,14 +38,6 @@ enum host_op {
     HOST_BLOCK,
     HOST_CLUSTER
 };
-
-typedef struct host_thread {
-    void *turn[5]; /* where it goes on: the compiler's own setjmp, which keeps no signals */
-    bool begun;
-    host_op op;
-    unsigned mask, source;
-    uint64_t value, result;
-} host_thread;
 
 extern host_place threadIdx, blockIdx, blockDim, gridDim;
 extern char *host_room; /* dynamic shared memory of the block */
