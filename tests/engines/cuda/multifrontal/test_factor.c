@@ -309,19 +309,21 @@ static void same_again(mpk_context *ctx, mpk_factor *fac, const mpk_options *o) 
     free(before), free(after);
 }
 
-/* What failed at fronts of few rows is remembered: some were searched, some are a block's. */
-static void check_ways(const mpki_direct *f) {
-    int count[3] = {0};
+/* What failed is remembered: of fronts of few rows some were searched, some are a block's; of others
+ * tiles were searched. */
+static void check_ways(const mpki_direct *f, bool few) {
+    int count[MPKI_CUDA_BY_BLOCK_SEARCHING + 1] = {0};
     uint8_t *way = malloc((size_t)f->plan.fronts);
     const mpki_cuda_direct_table *table = f->device->table->direct;
     assert_non_null(way);
     assert_int_equal(table->copy(f->device->cuda, way, f->on.way, f->plan.fronts, 0), MPK_OK);
     assert_int_equal(table->wait(f->device->cuda), MPK_OK);
-    for (int32_t k = 0; k < f->plan.fronts; k++) {
-        assert_true(way[k] <= MPKI_CUDA_BY_BLOCK);
-        count[way[k]]++;
-    }
-    assert_true(count[MPKI_CUDA_SEARCHING] > 0 && count[MPKI_CUDA_BY_BLOCK] > 0);
+    for (int32_t k = 0; k < f->plan.fronts; k++)
+        count[way[k] < MPKI_CUDA_BY_BLOCK_SEARCHING ? way[k] : MPKI_CUDA_BY_BLOCK_SEARCHING]++;
+    if (few)
+        assert_true(count[MPKI_CUDA_SEARCHING] > 0 && count[MPKI_CUDA_BY_BLOCK] > 0);
+    else
+        assert_true(count[MPKI_CUDA_BY_BLOCK_SEARCHING] > 0);
     free(way);
 }
 
@@ -353,7 +355,7 @@ static void test_late(void **unused) {
         if (given) {
             assert_true(second.rejected == first.rejected);
             assert_int_equal(fac->an->nsuper, tree.supernodes);
-            check_ways(fac->direct);
+            check_ways(fac->direct, true);
         } else {
             assert_int_equal(second.rejected, 0);
             assert_ptr_not_equal(fac->an, an);
@@ -367,6 +369,41 @@ static void test_late(void **unused) {
         mpk_problem_destroy(&problem);
         mpk_context_destroy(&ctx);
     }
+}
+
+/* The pivots of the first tile stand by themselves, but the rows below do not allow them: the next
+ * factorization searches at once, with the same numbers. */
+static void test_tiles_searched(void **unused) {
+    (void)unused;
+    enum { FIRST = 32, ALL = 44, ENTRIES = ALL * (ALL + 1) / 2 };
+    int32_t rows[ENTRIES], columns[ENTRIES];
+    double values[ENTRIES];
+    int64_t count = 0;
+    for (int32_t j = 0; j < ALL; j++)
+        for (int32_t i = j; i < ALL; i++, count++) {
+            rows[count] = i, columns[count] = j;
+            values[count] = i >= FIRST ? 1 + 0.01 * sin(3 * i + j * j) : i == j ? 1e-3 : 1e-9;
+        }
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA, o.matching = MPK_OFF;
+    o.ordering = MPK_ORDERING_NATURAL;
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = NULL;
+    mpk_analysis *an = NULL;
+    mpk_factor *fac = NULL;
+    assert_int_equal(mpk_problem_from_triplets(ctx, ALL, MPK_D, MPK_SYMMETRIC, MPK_LOWER, count,
+                                               rows, columns, values, &problem),
+                     MPK_OK);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+    check_ways(fac->direct, false);
+    same_again(ctx, fac, &o);
+    same_again(ctx, fac, &o);
+    mpk_factor_destroy(&fac);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
 }
 
 /* A larger tree is made anew when as many factorizations have been as that is worth. */
@@ -401,7 +438,7 @@ int main(void) {
         cmocka_unit_test(test_tiles),           cmocka_unit_test(test_fans),
         cmocka_unit_test(test_certificates),    cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_order_of_a_warp), cmocka_unit_test(test_late),
-        cmocka_unit_test(test_late_waits)};
+        cmocka_unit_test(test_tiles_searched),  cmocka_unit_test(test_late_waits)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

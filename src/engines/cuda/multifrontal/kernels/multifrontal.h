@@ -47,9 +47,15 @@ typedef struct mpki_cuda_node {
  *  them here (NOT_LAST). */
 enum { MPKI_CUDA_INNER = 0, MPKI_CUDA_ROOT = 1, MPKI_CUDA_NOT_LAST = 2 };
 
-/** What a warp need not try at a front of few rows, since it failed with the numbers before these:
- *  pivots without a search; the front by itself. Both lead to the numbers that they led to then. */
-enum { MPKI_CUDA_QUICKLY = 0, MPKI_CUDA_SEARCHING = 1, MPKI_CUDA_BY_BLOCK = 2 };
+/** What need not be tried at a front of a task, since it failed with the numbers before these: by a
+ *  warp pivots without a search; the front by itself; by a block tiles without a search, from tile
+ *  number k on (MPKI_CUDA_BY_BLOCK_SEARCHING + k). All lead to the numbers that they led to then. */
+enum {
+    MPKI_CUDA_QUICKLY = 0,
+    MPKI_CUDA_SEARCHING = 1,
+    MPKI_CUDA_BY_BLOCK = 2,
+    MPKI_CUDA_BY_BLOCK_SEARCHING = 3
+};
 
 /** How far a front is: nothing of it is there; its panel is (and the parts of its contribution
  *  that `parts` counts); it could not be done, or one below it could not, so that its step has

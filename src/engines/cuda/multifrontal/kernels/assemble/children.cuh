@@ -183,58 +183,95 @@ __device__ inline void fetch_few_rows(const mpki_cuda_tree &t, int64_t contribut
     if (lane < rows) fetch_entry((int32_t *)(to + entries) + lane, t.rel + rel + lane);
 }
 
-/** A thread: f(i[h], j[h]) += C[c[h]] where in[h]; no two of them are one entry. */
-template <int AT_ONCE, class T, class F>
-__device__ inline void add_some(const F &f, const T *C, const bool (&in)[AT_ONCE],
-                                const int (&i)[AT_ONCE], const int (&j)[AT_ONCE],
-                                const int (&c)[AT_ONCE]) {
-    T x[AT_ONCE];
-#pragma unroll
-    for (int h = 0; h < AT_ONCE; ++h) x[h] = in[h] ? f.at(i[h], j[h]) + C[c[h]] : make<T>(0);
-#pragma unroll
-    for (int h = 0; h < AT_ONCE; ++h)
-        if (in[h]) f.at(i[h], j[h]) = x[h];
+/** A warp: where this lane's row of a child in shared memory is in the front, of which `delayed` rows
+ *  lie behind the `own` ones. Barriers: none. */
+template <class T> __device__ inline int row_of_few(const T *C, int rows, int own, int delayed) {
+    const int lane = (int)threadIdx.x & 31;
+    const int r = lane < rows ? ((const int32_t *)(C + rows * leading(rows)))[lane] : 0;
+    return r < own ? r : r + delayed;
 }
 
-/** A warp, number `warp` of `warps`, which are a power of two: adds what a child in shared memory
- *  contributes to its columns of f, each warps-th one. up: columns of the contribution that are
- *  taken; delayed: rows that lie behind the front's `own` ones. Barriers: it meets the warp before
- *  it returns. */
+/** A warp: adds children number c .. c + 3 of at most 8 rows; arguments as those of
+ *  add_few_rows(). What is not of the front is read for all of them at once. Barriers: it meets the
+ *  warp. */
 template <class T, class F>
-__device__ inline void add_few_rows(const F &f, const T *C, int rows, int up, int own, int delayed,
-                                    int warp, int warps) {
-    const int lane = (int)threadIdx.x & 31, ld = leading(rows);
-    const int32_t *const rel = (const int32_t *)(C + rows * ld);
-    int r = lane < rows ? rel[lane] : 0;
-    r = r < own ? r : r + delayed;
-    if (rows <= 8) { /* four columns at once */
-        bool in[2];
-        int i[2], j[2], c[2];
+__device__ inline void add_four(const F &f, const T *room, int rows, int up, int begin, int c,
+                                int end, int own, int delayed, int warp, int warps) {
+    const unsigned all = 0xffffffffu;
+    const int row = (int)threadIdx.x & 7, column = ((int)threadIdx.x & 31) >> 3;
+    T v[4][2], *at[4][2];
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+        const int k = (c + q) & 31, its = __shfl_sync(all, rows, k);
+        const int m = c + q < end ? its : 0, taken = __shfl_sync(all, up, k);
+        const T *const C = room + __shfl_sync(all, begin, k);
+        const int r = row_of_few(C, m, own, delayed), i = __shfl_sync(all, r, row);
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-            const int row = lane & 7, column = (lane >> 3) + 4 * h;
-            i[h] = __shfl_sync(0xffffffffu, r, row), j[h] = __shfl_sync(0xffffffffu, r, column);
-            c[h] = row + column * ld;
-            in[h] = row < rows && column <= row && column < up && (j[h] & (warps - 1)) == warp;
-        }
-        add_some(f, C, in, i, j, c);
-    } else {
-        const int AT_ONCE = 4;
-        for (int j0 = 0; j0 < up; j0 += AT_ONCE) {
-            bool in[AT_ONCE];
-            int i[AT_ONCE], j[AT_ONCE], c[AT_ONCE];
-#pragma unroll
-            for (int h = 0; h < AT_ONCE; ++h) {
-                const int column = j0 + h;
-                i[h] = r, j[h] = __shfl_sync(0xffffffffu, r, column & 31);
-                c[h] = lane + column * ld;
-                in[h] =
-                    lane < rows && column <= lane && column < up && (j[h] & (warps - 1)) == warp;
-            }
-            add_some(f, C, in, i, j, c);
+            const int at_column = column + 4 * h, j = __shfl_sync(all, r, at_column);
+            const bool in =
+                row < m && at_column <= row && at_column < taken && (j & (warps - 1)) == warp;
+            v[q][h] = in ? C[row + at_column * leading(m)] : make<T>(0);
+            at[q][h] = in ? &f.at(i, j) : (T *)NULL;
         }
     }
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+        T x[2];
+#pragma unroll
+        for (int h = 0; h < 2; ++h) x[h] = at[q][h] ? *at[q][h] + v[q][h] : make<T>(0);
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+            if (at[q][h]) *at[q][h] = x[h];
+        __syncwarp();
+    }
+}
+
+/** A warp: adds one child of m rows, `taken` columns, at C. Barriers: it meets the warp. */
+template <class T, class F>
+__device__ inline void add_one(const F &f, const T *C, int m, int taken, int own, int delayed,
+                               int warp, int warps) {
+    const int AT_ONCE = 4;
+    const unsigned all = 0xffffffffu;
+    const int lane = (int)threadIdx.x & 31, ld = leading(m);
+    const int r = row_of_few(C, m, own, delayed);
+    unsigned left = __ballot_sync(all, lane < taken && (r & (warps - 1)) == warp);
+    while (left) { /* its own columns, some at once */
+        T x[AT_ONCE], *at[AT_ONCE];
+#pragma unroll
+        for (int h = 0; h < AT_ONCE; ++h) {
+            const int column = left ? __ffs((int)left) - 1 : 32;
+            left &= left - 1;
+            const int j = __shfl_sync(all, r, column & 31);
+            const bool in = column <= lane && lane < m;
+            at[h] = in ? &f.at(r, j) : (T *)NULL;
+            x[h] = in ? *at[h] + C[lane + column * ld] : make<T>(0);
+        }
+#pragma unroll
+        for (int h = 0; h < AT_ONCE; ++h)
+            if (at[h]) *at[h] = x[h];
+    }
     __syncwarp();
+}
+
+/** A warp, number `warp` of `warps`, which are a power of two: adds children number from .. end - 1
+ *  in shared memory to its columns of f, each warps-th one, in their order. A lane has of the child
+ *  of its number: rows; up: columns that are taken; begin: where it begins at `room`. delayed: rows
+ *  that lie behind the front's `own` ones. Barriers: it meets the warp, also before it returns. */
+template <class T, class F>
+__device__ inline void add_few_rows(const F &f, const T *room, int rows, int up, int begin,
+                                    int from, int end, int own, int delayed, int warp, int warps) {
+    const unsigned all = 0xffffffffu, larger = __ballot_sync(all, rows > 8);
+    for (int c = from; c < end;) {
+        if ((larger >> c & 15) == 0) {
+            add_four(f, room, rows, up, begin, c, end, own, delayed, warp, warps);
+            c += 4;
+        } else {
+            add_one(f, room + __shfl_sync(all, begin, c), __shfl_sync(all, rows, c),
+                    __shfl_sync(all, up, c), own, delayed, warp, warps);
+            ++c;
+        }
+    }
 }
 
 /** A warp: the sum of x over the lanes up to this one. Barriers: it meets the warp. */
@@ -265,17 +302,15 @@ MPKI_APART __device__ int add_through_shared(const mpki_cuda_tree &t, F front, i
     const F f = front.here(m.F);
     const int lane = (int)threadIdx.x & 31, warp = (int)threadIdx.x / 32;
     const int warps = (int)blockDim.x / 32, k = first + lane;
-    const int size = k < stop ? few_rows_entries<T>(some.rows[k]) : 0;
-    const int end = sum_up_to_lane(size), begin = end - size;
+    const int rows = k < stop ? some.rows[k] : 0, up = k < stop ? some.columns[k] : 0;
+    const int size = few_rows_entries<T>(rows), end = sum_up_to_lane(size), begin = end - size;
     const int number = __popc(__ballot_sync(0xffffffffu, k < stop && end <= (int)(m.F - m.S)));
     for (int c = warp; c < number; c += warps)
         fetch_few_rows(t, some.contribution[first + c], some.rel[first + c], some.rows[first + c],
                        m.S + __shfl_sync(0xffffffffu, begin, c));
     fetched();
     __syncthreads();
-    for (int c = 0; c < number; ++c)
-        add_few_rows(f, m.S + __shfl_sync(0xffffffffu, begin, c), some.rows[first + c],
-                     some.columns[first + c], own, delayed, warp, warps);
+    add_few_rows(f, m.S, rows, up, begin, 0, number, own, delayed, warp, warps);
     __syncthreads();
     return number;
 }

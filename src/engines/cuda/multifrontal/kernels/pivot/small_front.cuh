@@ -292,22 +292,32 @@ MPKI_APART __device__ bool task_rest_is_zero(F front, T *d, T *dinv, int p,
  *  part of the columns, then column by column. w: columns that may be eliminated; own: those that
  *  are not delayed ones; root: what becomes of columns that fail (MPKI_CUDA_INNER, ...): where they
  *  go on to the next columns of the same front, the own ones alone are tried. counted: the delayed
- *  ones were counted as rejected before. Returns the number of pivots. Called by task_columns().
- *  Barriers: it meets the block. */
+ *  ones were counted as rejected before. way: of the front, as in the tree. Returns the number of
+ *  pivots. Called by task_columns(). Barriers: it meets the block. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_eliminate(const mpki_cuda_tree &t, const F &f, const task_smem<T> &m,
-                              const panel<T> &out, int w, int root, int own, bool counted) {
+                              const panel<T> &out, int w, int root, int own, bool counted,
+                              uint8_t *way) {
     const pivot_rules<typename scalar_of<T>::real> rules(t);
     const int n = f.n;
     int p = 0, pass = 0;
     int rejected = counted && root != MPKI_CUDA_NOT_LAST ? own - w : 0;
+    /* tiles before these are tried without a search */
+    const int quick_tiles =
+        *way >= MPKI_CUDA_BY_BLOCK_SEARCHING ? *way - MPKI_CUDA_BY_BLOCK_SEARCHING : w;
+    int tiles = 0;
     bool quick = true;
     for (;;) {
         const int start = p;
         int end = root == MPKI_CUDA_NOT_LAST ? own : w;
         while (p < end) {
             const int b = end - p < TILE ? end - p : TILE;
+            quick = quick && tiles < quick_tiles;
+            const bool tried = quick;
             const int ne = task_tile<H, LOOPS>(f, m, out, p, b, rules, &quick);
+            if (tried && !quick && threadIdx.x == 0)
+                *way = (uint8_t)(MPKI_CUDA_BY_BLOCK_SEARCHING + (tiles < 252 ? tiles : 252));
+            ++tiles;
             const int left = b - ne, untried = end - (p + b);
             for (int k = 0; k < left && k < untried; ++k)
                 front_exchange<H>(f, out.id, n, p + ne + k, end - 1 - k);
@@ -358,7 +368,7 @@ __device__ inline char *place_in_arena(const mpki_cuda_tree &t, int64_t panel, i
  *  positions are read. */
 template <bool H, bool LOOPS, class F, class T>
 __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_smem<T> &m,
-                            const mpki_cuda_node &node, const panel<T> &out) {
+                            const mpki_cuda_node &node, const panel<T> &out, uint8_t *way) {
     for (int k = (int)threadIdx.x; k < 2 * out.w; k += (int)blockDim.x)
         out.d[k] = out.dinv[k] = make<T>(0);
     panel<T> here = out; /* with its positions in shared memory */
@@ -368,7 +378,7 @@ __device__ int task_columns(const mpki_cuda_tree &t, const F &f, const task_smem
     __syncthreads();
     /* columns before these have left the delayed ones, and counted them */
     const int nelim = node.own > 0 ? task_eliminate<H, LOOPS>(t, f, m, here, out.w, node.root,
-                                                              node.own, node.shift > 0)
+                                                              node.own, node.shift > 0, way)
                                    : 0;
     for (int k = (int)threadIdx.x; k < out.w; k += (int)blockDim.x) out.id[k] = here.id[k];
     return nelim;
@@ -390,7 +400,7 @@ MPKI_APART __device__ int task_outside(const mpki_cuda_tree &t, int s, char *pla
     __syncthreads();
     add_children<H, T>(t, f, node, 0, node.children, delayed, out.id);
     MPKI_STAMP(GATHER);
-    return task_columns<H, false>(t, f, m, node, out);
+    return task_columns<H, false>(t, f, m, node, out, t.way + s);
 }
 
 /** A block: F(i, j) -= L D L^H for the delayed columns j from front.columns to w - 1, which lie in
@@ -553,7 +563,7 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_byt
         MPKI_STAMP(SEARCH);
     } else {
         T *const C = (T *)t.contribution + node.contribution;
-        nelim = task_columns<H, !LARGEST>(t, f, m, node, out);
+        nelim = task_columns<H, !LARGEST>(t, f, m, node, out, t.way + s);
         if (LARGEST && apart) update_delayed<H>(f, w, nelim);
         MPKI_STAMP(SEARCH);
         for (int j = warp; j < node.rows && !alone; j += warps) {
@@ -572,8 +582,8 @@ __device__ bool task_front(const mpki_cuda_tree &t, char *smem, int64_t smem_byt
     __syncthreads();
     if (tid == 0 && !published) task_done(t, s, place, w, nelim, ld);
     /* it has become a front of those that a warp can do */
-    if (tid == 0 && !outside && delayed == 0 && own > 0 && nelim == w &&
-        m.word[WORD_REJECTED] == 0 && t.way[s] == MPKI_CUDA_BY_BLOCK)
+    if (tid == 0 && !outside && delayed == 0 && own > 0 && n <= MPKI_WARP_FRONT_ROWS &&
+        nelim == w && m.word[WORD_REJECTED] == 0)
         t.way[s] = MPKI_CUDA_QUICKLY;
     MPKI_STAMP(OUT);
     __syncthreads();

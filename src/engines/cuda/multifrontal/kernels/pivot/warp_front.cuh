@@ -110,11 +110,7 @@ __device__ inline bool warp_children(const mpki_cuda_tree &t, const mpki_cuda_no
                                __shfl_sync(0xffffffffu, rel, k), __shfl_sync(0xffffffffu, rows, k),
                                m.S + __shfl_sync(0xffffffffu, begin, k));
             arrived();
-            for (int k = from; k < from + number; ++k) {
-                const int up = __shfl_sync(0xffffffffu, rows, k);
-                add_few_rows(f, m.S + __shfl_sync(0xffffffffu, begin, k), up, up, WARP_ROWS, 0, 0,
-                             1);
-            }
+            add_few_rows(f, m.S, rows, rows, begin, from, from + number, WARP_ROWS, 0, 0, 1);
         }
     }
     return true;

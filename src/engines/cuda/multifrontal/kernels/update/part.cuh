@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(THREADS, side_by_side<T>(THREADS))
             if (PARTS && t.state[s].done == MPKI_CUDA_DONE) continue;
             if constexpr (sizeof(T) <= 8) {
                 const int way = t.way[s];
-                if (goes && is_warp_front<T>(t.node[s]) && way != MPKI_CUDA_BY_BLOCK) {
+                if (goes && is_warp_front<T>(t.node[s]) && way < MPKI_CUDA_BY_BLOCK) {
                     if (threadIdx.x < 32) {
                         const bool good = warp_front<H, T>(t, s, me.first, way);
                         if (threadIdx.x == 0) did[s & 1] = good;
