@@ -335,7 +335,17 @@ static void test_flatness(void **unused) {
         int measured = 0;
         for (int c = 0; c < SOME; c++) {
             if (!(each[c].unresolved > 0)) continue;
-            assert_near(&s, &each[c].near[0], x + (size_t)c * LD * size);
+            const char *const xc = x + (size_t)c * LD * size;
+            double most = 0;
+            assert_near(&s, &each[c].near[0], xc);
+            for (int i = 0; i < N; i++) most = fmax(most, cabs(scalar_load(scalar, xc, i)));
+            for (int cut = 0; cut < MPKI_CUTS; cut++) {
+                for (int i = 0; i < N; i++) {
+                    const double complex xi = scalar_load(scalar, xc, i);
+                    scalar_store(scalar, v, i, cabs(xi) < MPKI_CUT[cut] * most ? 0 : xi);
+                }
+                assert_near(&s, &each[c].near[1 + cut], v);
+            }
             measured++;
         }
         assert_true(measured > 0);
@@ -376,6 +386,14 @@ static void test_values_stay(void **unused) {
         if (!regular) assert_true(info.rank_bound <= 1e-14);
         if (turn == 1 || turn == 2 || turn == 5) assert_true(s.fac->away);
     }
+    double b[N], x[N];
+    mpk_solve_info solved;
+    for (int i = 0; i < N; i++) x[i] = (i * 7) % 5 - 1.5;
+    assert_int_equal(mpk_problem_multiply(s.ctx, s.problem, 1, x, N, b, N), MPK_OK);
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 1, b, N, x, N, &s.o, &solved), MPK_SINGULAR);
+    assert_int_equal(solved.solved, 1);
+    assert_int_equal(solved.consistent, 1);
+    assert_true(solved.componentwise <= 1e-14);
     assert_int_equal(mpk_device_free(s.ctx, 0, &there), MPK_OK);
     free(ax), free(m.a);
     close_system(&s);
