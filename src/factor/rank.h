@@ -50,7 +50,7 @@ static inline bool mpki_near_is_all(const mpki_near_zero *near, const mpk_factor
                                     double bound) {
     const bool single = fac->an->scalar == MPK_S || fac->an->scalar == MPK_C;
     const double noise = fmax(bound, 1000.0 * fac->an->n * (single ? 0x1p-24 : 0x1p-53));
-    return near->eta <= bound || near->rough > noise;
+    return near->eta <= bound || near->rough > noise || near->least > bound;
 }
 
 /** Pivots that are examined one by one; products with A that may make one vector flat. */

@@ -80,6 +80,20 @@ static mpki_flatness flatness(look *l) {
     return f;
 }
 
+/* The same, by an engine if that pays and says all of it: work.w is not there then. */
+static mpki_flatness flatness_alone(look *l) {
+    static const double WORTH = 1e5; /* as fac->effort: what vectors take there and back */
+    const mpki_direct_engine *e = l->fac->engine->direct;
+    mpki_near_zero near = {0};
+    bool told = false;
+    if (!e->flatness || mpki_effort_of_product(l->fac) < WORTH) return flatness(l);
+    if (mpk_failed(e->flatness(l->fac->direct, l->v, 0, l->work.r, &near, &told)) || !told ||
+        !mpki_near_is_all(&near, l->fac, l->bound))
+        return flatness(l);
+    l->fac->effort -= mpki_effort_of_product(l->fac);
+    return (mpki_flatness){isnan(near.eta) ? INFINITY : near.eta, near.rough, 1};
+}
+
 /* v := v - M^+ A v, where M^+ solves with all pivots except the zero and the weak ones; work.r
  * holds -A v. */
 static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
@@ -97,7 +111,7 @@ static void refine_null(look *l, const mpki_weak_pivot *list, int count) {
  * less accurate than A (growth, columns delayed), and then one step does not do. Returns its eta;
  * where that is within the bound it is v's. */
 static double settle(look *l, const mpki_weak_pivot *list, int count) {
-    mpki_flatness f = flatness(l);
+    mpki_flatness f = flatness_alone(l);
     double least = f.eta;
     l->rough = f.rough;
     for (int step = 0; step < SETTLE_STEPS && !(least <= l->bound) && isfinite(f.rough); step++) {
@@ -105,7 +119,7 @@ static double settle(look *l, const mpki_weak_pivot *list, int count) {
         if (f.rough <= l->enough) break;
         if (!affords(l, 1, 1)) break;
         refine_null(l, list, count);
-        f = flatness(l);
+        f = flatness_alone(l);
         least = fmin(least, f.eta);
         l->rough = f.rough;
         if (!(f.rough <= before / 4)) break;
@@ -150,7 +164,8 @@ static double share(look *l, const mpki_weak_pivot *list, int count, int which) 
 /* Is l->v, settled, so far from A's kernel that no share() brings it there? What A leaves of it in
  * the direction of itself stays, in whichever rows (rank.h, null_least). */
 static bool out_of_reach(look *l) {
-    static const double CLEAR = 1.5; /* a change of v changes the weights, a little */
+    static const double CLEAR = 1.5;               /* a change of v changes the weights, a little */
+    if (engine_of(l)->flatness) (void)flatness(l); /* for work.w */
     return MPKI_DISPATCH(scalar_of(l), null_least)(l->fac->scale, &l->work, l->v) >
            CLEAR * l->bound;
 }
@@ -217,7 +232,7 @@ mpk_status mpki_kernel_possible(mpk_factor *fac, double clear, bool *may) {
         mpki_apply_inverse(&l.work, l.v);
         frexp(MPKI_DISPATCH(scalar, column_largest)(fac->an->n, l.v), &exponent);
         MPKI_DISPATCH(scalar, column_shift)(fac->an->n, -exponent, l.v);
-        const double rough = flatness(&l).rough;
+        const double rough = flatness_alone(&l).rough;
         *may = rough <= clear * l.bound || !isfinite(rough);
     }
     look_free(&l);
@@ -399,12 +414,13 @@ static mpk_status sum_here(mpk_factor *fac, double *eta) {
 mpk_status mpki_kernel_again(mpk_factor *fac, double *eta) {
     const mpki_direct_engine *engine = fac->engine->direct;
     const double bound = mpki_kernel_bound(fac);
-    mpki_near_zero near = {INFINITY, INFINITY};
+    mpki_near_zero near = {0};
     bool told = false;
     mpk_status status = have_sum(fac);
     *eta = INFINITY;
     if (!mpk_failed(status) && engine->flatness)
-        status = engine->flatness(fac->direct, fac->known.sum, fac->known.stamp, &near, &told);
+        status =
+            engine->flatness(fac->direct, fac->known.sum, fac->known.stamp, NULL, &near, &told);
     if (mpk_failed(status)) return status;
     if (told && mpki_near_is_all(&near, fac, bound)) {
         *eta = near.eta <= bound ? near.eta : INFINITY;

@@ -39,8 +39,8 @@ typedef struct mpki_quality {
     bool missed;
     /* |r_i| <= mpki_within(scalar) (|A| |x| + |b|)_i in every row; false: not, or not known */
     bool within;
-    bool looked;         /* an engine has, how nearly A takes x to zero: */
-    mpki_near_zero near; /* what it says of that */
+    /* 1 + MPKI_CUTS: how nearly A takes x to zero, and its large entries; NULL: no engine says so */
+    const mpki_near_zero *near;
 } mpki_quality;
 
 /** Then v^T b = v^T r is no more than this of |v|^T (|A| |x| + |b|) for every v in A's kernel. */

@@ -101,14 +101,17 @@ static bool looks(const mpk_factor *fac, const mpki_quality *q, bool iterated) {
     return asks && (is_large(fac, q) || is_lost(fac, q)) && !(said && !solves(fac, q));
 }
 
-/* Does A take x to nothing, or not, as far as an engine has measured it? *eta [inout]: infinite as
- * long as it does not. False: x is wanted, whose noise may be left out, or all but its large
- * entries. */
+/* Does A take x to nothing, or its large entries where that is asked, as far as an engine has
+ * measured it? *eta [inout]: infinite as long as it does not. False: x is wanted, whose noise may be
+ * left out. */
 static bool known(const mpk_factor *fac, const mpki_quality *q, double *eta) {
     const double bound = mpki_default_zero_tolerance(fac->an->scalar);
-    if (!q->looked || !mpki_near_is_all(&q->near, fac, bound)) return false;
-    if (q->near.eta <= bound) *eta = q->near.eta;
-    return isfinite(*eta) || !is_lost(fac, q);
+    const int all = is_lost(fac, q) ? 1 + MPKI_CUTS : 1;
+    for (int k = 0; q->near && k < all && !isfinite(*eta); k++) {
+        if (!mpki_near_is_all(&q->near[k], fac, bound)) return false;
+        if (q->near[k].eta <= bound) *eta = q->near[k].eta;
+    }
+    return q->near != NULL;
 }
 
 bool mpki_judge_looks(const mpk_factor *fac, const mpki_quality *q) {
@@ -121,7 +124,6 @@ bool mpki_judge_looks(const mpk_factor *fac, const mpki_quality *q) {
  * none, a large x alone is enough for *large_x. */
 static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work,
                          const void *x, bool iterated, double *eta, bool *large_x) {
-    static const double cuts[] = {1e-6, 1e-4, 1e-2};
     const mpk_analysis *an = fac->an;
     const bool lost = is_lost(fac, &work->last);
     double *moduli = NULL;
@@ -135,8 +137,8 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
     if (!lost || isfinite(*eta)) return MPK_OK;
     moduli = MPKI_NEW(ctx, STAGE, an->n, double);
     if (moduli) MPKI_DISPATCH(an->scalar, column_moduli)(an->n, x, moduli);
-    for (int k = 0; k < 3 && moduli && !isfinite(*eta); k++)
-        if (cut(an, x, moduli, cuts[k], work->b)) *eta = flat(fac, work, work->b);
+    for (int k = 0; k < MPKI_CUTS && moduli && !isfinite(*eta); k++)
+        if (cut(an, x, moduli, MPKI_CUT[k], work->b)) *eta = flat(fac, work, work->b);
     mpki_release(ctx, moduli);
     return mpki_failed(ctx);
 }

@@ -269,7 +269,6 @@ static mpk_status judge_there(const mpki_columns *c, helper *h, const mpki_reach
                                       .rows = q->rows,
                                       .unresolved = q->unresolved,
                                       .missed = q->missed,
-                                      .looked = true,
                                       .near = q->near};
         const mpki_solve_work numbers = h->work;
         const bool looks = mpki_judge_looks(fac, &numbers.last), others = verdict->solved;
@@ -312,6 +311,7 @@ mpk_status mpki_refine_on_engine(const mpki_columns *c, mpki_found *found, int32
         .doubt = !regular || mpki_regular(fac) ? INFINITY : mpki_large_growth(scalar),
         .large = mpki_large_growth(scalar),
         .lost = mpki_lost_rows(scalar),
+        .flat = mpki_default_zero_tolerance(scalar),
         .kernel = has_kernel(fac) ? &kernel : NULL,
         .each = regular ? NULL : each};
     const int32_t most = MPKI_REFINE_TOGETHER;

@@ -92,18 +92,24 @@ typedef struct mpki_kernel_source {
     double within;   /* b is in A's range where its part along v is no more than this of |v|^T w */
 } mpki_kernel_source;
 
-/** How nearly A takes a vector to zero, as mpki_flatness (factor/rank.h) says it; NAN: not known. */
+/** How nearly A takes a vector to zero, as mpki_flatness (factor/rank.h) says it; NAN: not known.
+ *  least: what eta is at least, whatever noise the vector loses. */
 typedef struct mpki_near_zero {
-    double rough, eta;
+    double rough, eta, least;
 } mpki_near_zero;
+
+/** It may be the large entries of a vector that A takes to zero: how small those are that are left
+ *  out, beside the largest. */
+enum { MPKI_CUTS = 3 };
+static const double MPKI_CUT[MPKI_CUTS] = {1e-6, 1e-4, 1e-2};
 
 /** What is known of a solution: mpki_quality (problem/measure.h) and more. */
 typedef struct mpki_reached {
     double componentwise, normwise, relative, growth, rows, unresolved;
     bool missed;
-    double correction;   /* as in mpk_solve_info */
-    bool outside;        /* a vector of the kernel is against b being in A's range */
-    mpki_near_zero near; /* x itself */
+    double correction;                  /* as in mpk_solve_info */
+    bool outside;                       /* a vector of the kernel is against b being in A's range */
+    mpki_near_zero near[1 + MPKI_CUTS]; /* x itself, and its large entries */
 } mpki_reached;
 
 /** What is asked of a refinement. */
@@ -112,8 +118,8 @@ typedef struct mpki_refine_wish {
     double accuracy;
     double doubt; /* ||A|| ||x|| / ||b|| from which on the host has to do it */
     /* that, and b in rows that x does not resolve, from which on `each` is to say how nearly A takes
-     * x to zero */
-    double large, lost;
+     * x to zero; of the latter also how nearly its large entries, unless x has no more eta than */
+    double large, lost, flat;
     /* of a singular A: where steps do not reach the accuracy, others follow without the part of
      * residuals that A's range has not. NULL: no kernel is known */
     const mpki_kernel_source *kernel;
@@ -278,11 +284,13 @@ typedef struct mpki_direct_engine {
     /** How nearly A takes v to zero, with the values and the scaling that were factorized last.
      *  NULL: the engine does not say.
      *  v     [in]  n, in host memory
-     *  stamp [in]  of v: the same v has come, or will come again, with it; no other one has
+     *  stamp [in]  of v: the same v has come, or will come again, with it; no other one has; 0: it
+     *              has none
+     *  r     [out] n, in host memory: -A v if it was told; NULL: not wanted
      *  told  [out] false: there is no memory for it, or v's numbers are near the ends of the range
      *  Returns MPK_OK (also where it was not told) | MPK_ERR_DEVICE */
-    mpk_status (*flatness)(mpki_direct *f, const void *v, uint64_t stamp, mpki_near_zero *near,
-                           bool *told);
+    mpk_status (*flatness)(mpki_direct *f, const void *v, uint64_t stamp, void *r,
+                           mpki_near_zero *near, bool *told);
     /** The values that were taken last, nnz in the order of the tree's, and their scaling, n in
      *  problem order, to host memory; either may be NULL. By any thread. Returns MPK_OK |
      *  MPK_ERR_DEVICE */

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define MPKI_CUDA_VERSION 20
+#define MPKI_CUDA_VERSION 21
 
 /** A device, its streams, events and cuBLAS handles: one for each mpk_context that asks. */
 typedef struct mpki_cuda mpki_cuda;

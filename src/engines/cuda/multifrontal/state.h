@@ -184,7 +184,7 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given,
 /** The slot `give`. */
 mpk_status mpki_cuda_direct_give(const mpki_direct *f, void *ax, double *scale);
 /** The slot `flatness` of mpki_direct_engine. */
-mpk_status mpki_cuda_direct_flatness(mpki_direct *f, const void *v, uint64_t stamp,
+mpk_status mpki_cuda_direct_flatness(mpki_direct *f, const void *v, uint64_t stamp, void *r,
                                      mpki_near_zero *near, bool *told);
 /** The slot `refine` of mpki_direct_engine. */
 mpk_status mpki_cuda_direct_refine(mpk_context *ctx, const mpki_direct *f, mpki_direct_solver *s,

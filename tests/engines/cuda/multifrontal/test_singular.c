@@ -259,7 +259,8 @@ static mpki_flatness flatness_here(const system_ *s, const char *v) {
     char copy[N * 16];
     memcpy(copy, v, N * mpk_scalar_size(scalar));
     assert_false(mpk_failed(mpki_solve_work_make(s->ctx, s->fac, 1, 1, &work)));
-    const mpki_flatness f = MPKI_DISPATCH(scalar, flatness)(s->fac->scale, INFINITY, &work, copy);
+    const mpki_flatness f =
+        MPKI_DISPATCH(scalar, flatness)(s->fac->scale, INFINITY, MPKI_FLATNESS_MOST, &work, copy);
     mpki_solve_work_free(s->ctx, &work);
     return f;
 }
@@ -297,15 +298,22 @@ static void test_flatness(void **unused) {
                                  share[noise] * (uniform() + uniform() * I));
             const uint64_t stamp = UINT64_MAX - (uint64_t)noise;
             for (int again = 0; again < 2; again++) {
-                assert_int_equal(
-                    mpki_cuda_direct.flatness(s.fac->direct, again ? NULL : v, stamp, &near, &told),
-                    MPK_OK);
+                char r[N * 16], all[N * 16];
+                assert_int_equal(mpki_cuda_direct.flatness(s.fac->direct, again ? NULL : v, stamp,
+                                                           again ? NULL : r, &near, &told),
+                                 MPK_OK);
                 assert_true(told);
                 assert_near(&s, &near, v);
+                if (again) continue;
+                assert_int_equal(mpk_problem_multiply(s.ctx, s.problem, 1, v, N, all, N), MPK_OK);
+                for (int i = 0; i < N; i++)
+                    assert_true(cabs(scalar_load(scalar, r, i) + scalar_load(scalar, all, i)) <=
+                                (scalar == MPK_S || scalar == MPK_C ? 1e2 : 1e-6));
             }
         }
         memset(v, 0, sizeof v);
-        assert_int_equal(mpki_cuda_direct.flatness(s.fac->direct, v, 7, &near, &told), MPK_OK);
+        assert_int_equal(mpki_cuda_direct.flatness(s.fac->direct, v, 7, NULL, &near, &told),
+                         MPK_OK);
         assert_false(told);
         mpki_reached each[SOME];
         mpki_refined done;
@@ -328,7 +336,17 @@ static void test_flatness(void **unused) {
         int measured = 0;
         for (int c = 0; c < SOME; c++) {
             if (!(each[c].unresolved > 0)) continue;
-            assert_near(&s, &each[c].near, x + (size_t)c * LD * size);
+            const char *const xc = x + (size_t)c * LD * size;
+            double most = 0;
+            assert_near(&s, &each[c].near[0], xc);
+            for (int i = 0; i < N; i++) most = fmax(most, cabs(scalar_load(scalar, xc, i)));
+            for (int cut = 0; cut < MPKI_CUTS; cut++) {
+                for (int i = 0; i < N; i++) {
+                    const double complex xi = scalar_load(scalar, xc, i);
+                    scalar_store(scalar, v, i, cabs(xi) < MPKI_CUT[cut] * most ? 0 : xi);
+                }
+                assert_near(&s, &each[c].near[1 + cut], v);
+            }
             measured++;
         }
         assert_true(measured > 0);
@@ -369,6 +387,14 @@ static void test_values_stay(void **unused) {
         if (!regular) assert_true(info.rank_bound <= 1e-14);
         if (turn == 1 || turn == 2 || turn == 5) assert_true(s.fac->away);
     }
+    double b[N], x[N];
+    mpk_solve_info solved;
+    for (int i = 0; i < N; i++) x[i] = (i * 7) % 5 - 1.5;
+    assert_int_equal(mpk_problem_multiply(s.ctx, s.problem, 1, x, N, b, N), MPK_OK);
+    assert_int_equal(mpk_solve(s.ctx, s.fac, 1, b, N, x, N, &s.o, &solved), MPK_SINGULAR);
+    assert_int_equal(solved.solved, 1);
+    assert_int_equal(solved.consistent, 1);
+    assert_true(solved.componentwise <= 1e-14);
     assert_int_equal(mpk_device_free(s.ctx, 0, &there), MPK_OK);
     free(ax), free(m.a);
     close_system(&s);

@@ -87,9 +87,7 @@ void mpki_cuda_direct_drop_host(mpki_direct *f) {
     mpki_release(ctx, f->state);
     mpki_release(ctx, f->change);
     mpki_release(ctx, f->large);
-    mpki_release(ctx, f->d);
-    mpki_release(ctx, f->dinv);
-    mpki_release(ctx, f->id);
+    mpki_release(ctx, f->d); /* and what lies behind it */
     mpki_release(ctx, f->at);
     f->state = NULL, f->change = NULL, f->large = NULL, f->summed = false;
     f->d = f->dinv = NULL, f->id = f->at = NULL;

@@ -24,6 +24,13 @@ static double complex entry(const mpki_direct *f, const void *x, int64_t k) {
     }
 }
 
+/* |x_k| */
+static double size_of(const mpki_direct *f, const void *x, int64_t k) {
+    return f->tree.scalar == MPK_D   ? fabs(((const double *)x)[k])
+           : f->tree.scalar == MPK_S ? fabs((double)((const float *)x)[k])
+                                     : cabs(entry(f, x, k));
+}
+
 static void set_entry(const mpki_direct *f, void *x, int64_t k, double complex y) {
     switch (f->tree.scalar) {
     case MPK_S:
@@ -40,27 +47,35 @@ static void set_entry(const mpki_direct *f, void *x, int64_t k, double complex y
     }
 }
 
+/* Bytes of D, as many of its inverse behind it, and then positions. */
+static int64_t bytes_of_d(const mpki_direct *f) {
+    return (2 * (int64_t)f->tree.n * (int64_t)mpk_scalar_size(f->tree.scalar) + 255) &
+           ~(int64_t)255;
+}
+
+static int64_t bytes_of_all(const mpki_direct *f) {
+    return 2 * bytes_of_d(f) + f->tree.n * (int64_t)sizeof *f->id;
+}
+
 static mpk_status host_memory(mpki_direct *f) {
-    const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     if (f->d) return MPK_OK;
-    f->dinv = mpki_alloc(f->ctx, STAGE, 2 * n + 1, (size_t)size);
-    f->id = MPKI_NEW(f->ctx, STAGE, n + 1, int32_t);
     f->at = MPKI_NEW(f->ctx, STAGE, (int64_t)f->plan.units + 1, int32_t);
-    if (f->dinv && f->id && f->at) f->d = mpki_alloc(f->ctx, STAGE, 2 * n + 1, (size_t)size);
-    if (f->d) return MPK_OK;
-    mpki_release(f->ctx, f->dinv);
-    mpki_release(f->ctx, f->id);
-    mpki_release(f->ctx, f->at);
-    f->dinv = NULL, f->id = f->at = NULL;
-    return mpki_failed(f->ctx);
+    char *d = f->at ? mpki_alloc(f->ctx, STAGE, bytes_of_all(f), 1) : NULL;
+    if (!d) {
+        mpki_release(f->ctx, f->at);
+        f->at = NULL;
+        return mpki_failed(f->ctx);
+    }
+    f->d = d, f->dinv = d + bytes_of_d(f);
+    f->id = (int32_t *)(void *)(d + 2 * bytes_of_d(f));
+    return MPK_OK;
 }
 
 mpk_status mpki_cuda_direct_fetch(mpki_direct *f) {
     const mpki_cuda_direct_table *to = f->device->table->direct;
     mpki_cuda *cuda = f->device->cuda;
     const mpki_tree_view *tree = &f->tree;
-    const int64_t n = tree->n, size = (int64_t)mpk_scalar_size(tree->scalar);
-    if (f->fetched || n == 0) return MPK_OK;
+    if (f->fetched || tree->n == 0) return MPK_OK;
     if (mpk_failed(host_memory(f))) return mpki_failed(f->ctx);
     int32_t *places = MPKI_ZNEW(f->ctx, STAGE, (int64_t)f->plan.fronts + 1, int32_t);
     if (!places) return mpki_failed(f->ctx);
@@ -70,19 +85,16 @@ mpk_status mpki_cuda_direct_fetch(mpki_direct *f) {
         f->at[s + 1] = f->at[s] + f->state[f->plan.unit[s]].nelim;
     }
     const int64_t at_bytes = (f->plan.fronts * (int64_t)sizeof *places + 255) & ~(int64_t)255;
-    const int64_t d_bytes = (2 * n * size + 255) & ~(int64_t)255;
     void *memory = NULL;
-    if (MPKI_CUDA_DID(f, f->device->table->alloc(cuda, at_bytes + 2 * d_bytes + 4 * n, &memory))) {
-        char *d = (char *)memory + at_bytes, *dinv = d + d_bytes, *id = dinv + d_bytes;
+    if (MPKI_CUDA_DID(f, f->device->table->take(cuda, at_bytes + bytes_of_all(f), &memory))) {
+        char *d = (char *)memory + at_bytes, *dinv = d + bytes_of_d(f), *id = dinv + bytes_of_d(f);
         f->fetched =
             MPKI_CUDA_DID(
                 f, to->copy(cuda, memory, places, f->plan.fronts * (int64_t)sizeof *places, 1)) &&
             MPKI_CUDA_DID(f, to->get(cuda, &f->on, memory, d, dinv, (int32_t *)(void *)id)) &&
-            MPKI_CUDA_DID(f, to->copy(cuda, f->d, d, 2 * n * size, 0)) &&
-            MPKI_CUDA_DID(f, to->copy(cuda, f->dinv, dinv, 2 * n * size, 0)) &&
-            MPKI_CUDA_DID(f, to->copy(cuda, f->id, id, 4 * n, 0)) &&
+            MPKI_CUDA_DID(f, to->copy(cuda, f->d, d, bytes_of_all(f), 0)) &&
             MPKI_CUDA_DID(f, to->wait(cuda));
-        f->device->table->release(cuda, memory);
+        f->device->table->give(cuda, memory);
     }
     mpki_release(f->ctx, places);
     return f->fetched ? MPK_OK : mpki_failed(f->ctx);
@@ -94,7 +106,7 @@ static bool there(const mpki_direct *f) {
 }
 
 static bool is_pair(const mpki_direct *f, int64_t k) {
-    return cabs(entry(f, f->d, 2 * k + 1)) > 0;
+    return size_of(f, f->d, 2 * k + 1) > 0;
 }
 
 static void logdet(const mpki_direct *f, const double *scale, double *out) {
@@ -145,7 +157,7 @@ mpk_status mpki_cuda_direct_get(const mpki_direct *f, mpk_quantity what, void *o
 }
 
 static bool is_zero_pivot(const mpki_direct *f, int64_t k) {
-    return !is_pair(f, k) && !(cabs(entry(f, f->d, 2 * k)) > 0);
+    return !is_pair(f, k) && !(size_of(f, f->d, 2 * k) > 0);
 }
 
 void mpki_cuda_direct_at_zeros(const mpki_direct *f, void *y) {
@@ -203,13 +215,16 @@ int mpki_cuda_direct_weak(const mpki_direct *f, double bound, int most, mpki_wea
     if (!there(f)) return 0;
     for (int32_t s = 0; s < f->plan.units; s++)
         for (int64_t k = f->at[s]; k < f->at[s + 1]; k++) {
-            const double complex d = entry(f, f->d, 2 * k);
-            mpki_weak_pivot p = {
-                .at = {f->id[k]}, .handle = {s, k - f->at[s]}, .vector = {1, 0, 0, 0}};
-            p.pair = is_pair(f, k);
+            const double size = size_of(f, f->d, 2 * k);
+            const bool pair = is_pair(f, k);
+            if (!pair && (size == 0 || !(size / f->size <= bound))) continue;
+            mpki_weak_pivot p = {.at = {f->id[k]},
+                                 .handle = {s, k - f->at[s]},
+                                 .pair = pair,
+                                 .vector = {1, 0, 0, 0}};
             if (p.pair) p.at[1] = f->id[k + 1];
-            p.size = cabs(d);
-            p.sign = creal(d) > 0 ? 1 : -1;
+            p.size = size;
+            p.sign = creal(entry(f, f->d, 2 * k)) > 0 ? 1 : -1;
             if (p.pair) smaller_eigenvalue(f, k, &p);
             p.size /= f->size;
             k += p.pair;
@@ -230,9 +245,8 @@ static void send(mpki_direct *f, int32_t s, int64_t k, int64_t count) {
     char *dinv = d + 2 * (int64_t)x->w * size;
     const mpki_cuda_direct_table *to = f->device->table->direct;
     (void)(MPKI_CUDA_DID(f, to->copy(f->device->cuda, d, (char *)f->d + from, count * size, 1)) &&
-           MPKI_CUDA_DID(
-               f, to->copy(f->device->cuda, dinv, (char *)f->dinv + from, count * size, 1)) &&
-           MPKI_CUDA_DID(f, to->wait(f->device->cuda)));
+           MPKI_CUDA_DID(f,
+                         to->copy(f->device->cuda, dinv, (char *)f->dinv + from, count * size, 1)));
 }
 
 void mpki_cuda_direct_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int count) {
@@ -254,4 +268,5 @@ void mpki_cuda_direct_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int c
         }
         send(f, s, p->handle[1], p->pair ? 3 : 1);
     }
+    (void)MPKI_CUDA_DID(f, f->device->table->direct->wait(f->device->cuda));
 }

@@ -78,6 +78,15 @@ typedef struct mpki_cuda_moves {
     int64_t from_step, to_step; /**< entries from one place to the next */
 } mpki_cuda_moves;
 
+/** Of each column by its number, the least modulus of entries that stay. */
+typedef struct mpki_cuda_least {
+    double of[MPKI_CUDA_REFINE_COLUMNS];
+} mpki_cuda_least;
+
+/** Rows in which entries of this size, beside the largest, may be noise: where |A_i| |x| is no more
+ *  than this of ||A_i||_1 max |x|, in the scaling (factor/rank_t.c, MOST). */
+#define MPKI_CUDA_TOUCHED 1e-2
+
 /** For one kind of entries; all vectors n long, in device memory. */
 typedef struct mpki_cuda_refine_kind {
     /** Queues r := b - A x with sums in twice the precision of double, deep: four times, and the
@@ -91,10 +100,12 @@ typedef struct mpki_cuda_refine_kind {
     /** `count` of a->errors := 0. Queued. */
     int (*clear)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count);
     /** How nearly A takes vectors x to zero (factor/rank.h), to a->errors, which clear() has set to
-     *  0: omega1 roughly, in the scaling; omega2 in each row by itself; x_norm the largest entry in
-     *  the scaling; odd not 0 where a row's products may have underflowed. Queued. */
+     *  0: omega1 roughly, in the scaling; omega2 in each row by itself; rows_r in those that x does
+     *  more than touch (MPKI_CUDA_TOUCHED); x_norm the largest entry in the scaling, b_norm without
+     *  it; odd not 0 where a row's products may have underflowed. Queued.
+     *  r [out] -A x, by place; NULL: not wanted */
     int (*flatness)(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *columns,
-                    double tiny, const void *x);
+                    double tiny, const void *x, void *r);
     /** `count` of a->errors to host memory, when what was queued is done; those of a->report, where
      *  there are any. */
     int (*report_to_host)(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count,
@@ -106,6 +117,9 @@ typedef struct mpki_cuda_refine_kind {
      *  for the numbers of `columns`; w as mpki_cuda_refine has it. Queued. */
     int (*in_range)(mpki_cuda *cuda, const mpki_cuda_null *z, const mpki_cuda_columns *columns,
                     double within, const void *b, const double *w);
+    /** Columns of `to` := those of x without small entries, both by number. Queued. */
+    int (*cut)(mpki_cuda *cuda, int32_t n, const mpki_cuda_columns *columns,
+               const mpki_cuda_least *least, const void *x, void *to);
     /** Vectors go elsewhere. Queued. */
     int (*move)(mpki_cuda *cuda, int32_t n, const mpki_cuda_moves *moves, const void *from,
                 void *to);

@@ -54,8 +54,8 @@ template <class E> __device__ static double taxi(E v) {
 
 /** A thread for some entries: errors->x_norm and b_norm := the largest |x_i| and |b_i|. step: x :=
  *  x + r first, what it was goes to `before`, and errors->step and stepped are the largest entries
- *  of r and of that over scale_i; NaN is left to others. b NULL: x_norm of |x_i| / scale_i instead.
- *  Barriers: it meets the block. */
+ *  of r and of that over scale_i; NaN is left to others. b NULL: x_norm of |x_i| / scale_i
+ *  instead, and b_norm of |x_i|. Barriers: it meets the block. */
 template <class E>
 __global__ void extremes_kernel(int n, const mpki_cuda_columns columns, int step, const E *r,
                                 E *before, E *x, const E *b, const double *scale,
@@ -80,7 +80,7 @@ __global__ void extremes_kernel(int n, const mpki_cuda_columns columns, int step
             before[i] = v, x[i] = v = v + r[i];
         }
         const unsigned long long p = bits(b ? length(v) : length(v) / scale[i]);
-        const unsigned long long q = b ? bits(length(b[i])) : 0;
+        const unsigned long long q = bits(length(b ? b[i] : v));
         if (p > most[0]) most[0] = p;
         if (q > most[1]) most[1] = q;
     }
@@ -180,17 +180,19 @@ template <int WORDS> __device__ inline double value_of(const double (&s)[WORDS])
     return x;
 }
 
-/** Sums over a row, or a piece of one: minus A x in WORDS words, |A| |x|, |A|, of which all or what
- *  meets an x that is not 0. */
+/* Below the least |A_i| |x| that is not 0 products may have underflowed; what these leave in it. */
+static const double LEAST = 1e-280, UNDERFLOWN = 1e-300;
+
+/** Sums over a row, or a piece of one: minus A x in WORDS words, |A| |x|, |A|. */
 template <class E, int WORDS> struct sums_of {
     double re[WORDS], im[WORDS], w, norm;
     __device__ sums_of() : w(0), norm(0) {
 #pragma unroll
         for (int k = 0; k < WORDS; ++k) re[k] = im[k] = 0;
     }
-    /** A thread: the entry a of the row, with the x that it meets. met: it is part of |A| only if
-     *  that is not 0. Barriers: none. */
-    __device__ void subtract(E a, E x, bool met) {
+    /** A thread: the entry a of the row, with the x that it meets; unit: its own in |A|. Barriers:
+     *  none. */
+    __device__ void subtract(E a, E x, double unit) {
         const number p = to_number(a), q = to_number(x);
         const double size = length(a);
         add_product(re, -p.x, q.x);
@@ -199,20 +201,21 @@ template <class E, int WORDS> struct sums_of {
             add_product(im, -p.x, q.y);
             add_product(im, -p.y, q.x);
         }
-        if (!met || length(x) > 0) norm += size;
+        norm += size * unit;
         w += size * length(x);
     }
-    /** A thread: subtract() of entries begin, begin + step, ... before `end`. Barriers: none. */
+    /** A thread: subtract() of entries begin, begin + step, ... before `end`. FLAT: |A| has columns
+     *  scaled, and |A| |x| is not 0 where a product has underflowed. Barriers: none. */
+    template <bool FLAT>
     __device__ void add_entries(const mpki_cuda_refine &a, int64_t begin, int64_t end, int step,
-                                const E *x, bool met) {
+                                const E *x) {
         const E *ax = (const E *)a.ax;
 #pragma unroll 2
         for (int64_t e = begin; e < end; e += step) {
-            const int32_t at = a.a.src[e];
-            subtract(at >= 0         ? ax[at]
-                     : a.a.hermitian ? conj(ax[~at])
-                                     : ax[~at],
-                     x[a.a.col[e]], met);
+            const int32_t at = a.a.src[e], col = a.a.col[e];
+            const E entry = at >= 0 ? ax[at] : a.a.hermitian ? conj(ax[~at]) : ax[~at];
+            subtract(entry, x[col], FLAT ? a.scale[col] : 1);
+            if (FLAT && length(entry) > 0 && length(x[col]) > 0) w += UNDERFLOWN;
         }
     }
     /** A thread: *this += z. Barriers: none. */
@@ -247,33 +250,34 @@ template <class E, int WORDS> struct sums_of {
 
 /** A warp: the sums over entries begin .. end - 1, for all its lanes. Barriers: it meets the
  *  warp. */
-template <int WORDS, class E>
+template <bool FLAT, int WORDS, class E>
 __device__ sums_of<E, WORDS> add_up(const mpki_cuda_refine &a, int64_t begin, int64_t end,
-                                    const E *x, bool met) {
+                                    const E *x) {
     sums_of<E, WORDS> z;
-    z.add_entries(a, begin + ((int)threadIdx.x & 31), end, 32, x, met);
+    z.template add_entries<FLAT>(a, begin + ((int)threadIdx.x & 31), end, 32, x);
     __syncwarp();
     z.join_lanes();
     return z;
 }
 
-/** A thread: r_i := b_i - (A x)_i from the sums z of row i, and its errors go to *mine; b NULL: how
+/** A thread: r_i := b_i - (A x)_i from the sums z of row i, and its errors go to *mine; FLAT: how
  *  small |A x|_i is beside |A| |x|, roughly and in this row alone. Barriers: none. */
-template <int WORDS, class E>
+template <bool FLAT, int WORDS, class E>
 __device__ void finish_row(const mpki_cuda_refine &a, double tiny, sums_of<E, WORDS> &z, int i,
                            const E *b, E *r, row_errors *mine) {
     const double most = number_of(a.errors->x_norm);
-    if (!b) {
-        const double least = 1e-280; /* below it products may have underflowed */
+    if (FLAT) {
         const double scale = a.scale[i], w = z.w * scale;
         const double size = length(z.value());
         const double q = size * scale / (w > tiny * most ? w : w + most);
         if (size > 0 || size != size) mine->raise(OMEGA1, q);
-        if (!(z.w > least && z.w < (double)INFINITY)) {
-            if (z.norm > 0 || size != size) mine->raise(ODD, 1); /* a product is not 0 */
-        } else {
+        if (z.w > LEAST && z.w < (double)INFINITY) {
             mine->raise(OMEGA2, size / z.w);
+            if (z.w > MPKI_CUDA_TOUCHED * most * z.norm) mine->raise(ROWS_R, size / z.w);
+        } else if (!(z.w == 0 && size == 0)) {
+            mine->raise(ODD, 1);
         }
+        if (r) r[i] = z.value();
         return;
     }
     const double unit = 1 / number_of(a.errors->b_norm);
@@ -384,7 +388,7 @@ __device__ static void end_rows(const mpki_cuda_refine &a, int blocks, int all) 
 /** LANES lanes for each row that is not long, a warp if it has many more entries than lanes; then a
  *  warp for each piece of the long rows, whose sums go to a.piece. rows: blocks of rows. Barriers:
  *  it meets the block. */
-template <int WORDS, int LANES, class E>
+template <bool FLAT, int WORDS, int LANES, class E>
 __global__ void __launch_bounds__(THREADS)
     rows_kernel(const mpki_cuda_refine all_places, const mpki_cuda_columns columns, int rows,
                 double tiny, const E *x, const E *b, E *r) {
@@ -394,7 +398,7 @@ __global__ void __launch_bounds__(THREADS)
     after_previous();
     if (unwanted(a.wanted)) return;
     x += columns.number[share(columns).column] * columns.x_step;
-    if (b) b += columns.number[share(columns).column] * columns.b_step;
+    if (!FLAT) b += columns.number[share(columns).column] * columns.b_step;
     if (r) r += columns.place[share(columns).column] * columns.r_step;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const int block = share(columns).block;
@@ -405,7 +409,7 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t begin = a.a.ptr[i] + (int64_t)(p - a.a.first[k]) * MPKI_CUDA_ROW_LONG;
         const int64_t end = begin + MPKI_CUDA_ROW_LONG;
         const sums_of<E, WORDS> z =
-            add_up<WORDS>(a, begin, end < a.a.ptr[i + 1] ? end : a.a.ptr[i + 1], x, !b);
+            add_up<FLAT, WORDS>(a, begin, end < a.a.ptr[i + 1] ? end : a.a.ptr[i + 1], x);
         double *to = a.piece + (int64_t)p * MPKI_CUDA_REFINE_SUMS;
         if (lane > 0) return;
         for (int w = 0; w < WORDS; ++w) to[w] = z.re[w], to[WORDS + w] = z.im[w];
@@ -419,24 +423,24 @@ __global__ void __launch_bounds__(THREADS)
     row_errors mine;
     mine.clear();
     sums_of<E, WORDS> z;
-    if (here && !many) z.add_entries(a, begin + lane % LANES, end, LANES, x, !b);
+    if (here && !many) z.template add_entries<FLAT>(a, begin + lane % LANES, end, LANES, x);
     __syncwarp();
     z.template join_lanes<LANES>();
-    if (here && !many && first) finish_row(a, tiny, z, i, b, r, &mine);
+    if (here && !many && first) finish_row<FLAT>(a, tiny, z, i, b, r, &mine);
     for (unsigned rest = __ballot_sync(0xffffffffu, many && first); rest; rest &= rest - 1) {
         const int from = __ffs((int)rest) - 1, row = __shfl_sync(0xffffffffu, i, from);
-        sums_of<E, WORDS> all = add_up<WORDS>(a, a.a.ptr[row], a.a.ptr[row + 1], x, !b);
-        if (lane == from) finish_row(a, tiny, all, row, b, r, &mine);
+        sums_of<E, WORDS> all = add_up<FLAT, WORDS>(a, a.a.ptr[row], a.a.ptr[row + 1], x);
+        if (lane == from) finish_row<FLAT>(a, tiny, all, row, b, r, &mine);
     }
     if (first) errors[threadIdx.x / LANES] = mine;
     add_rows(errors, ROWS, a.partial + 2 * (int64_t)block, a.errors);
     const int all = share(columns).blocks;
-    if (b && ends_alone(a.a.longs, all)) end_rows(a, rows, all);
+    if (!FLAT && ends_alone(a.a.longs, all)) end_rows(a, rows, all);
 }
 
 /** A warp for each long row: joins the sums of its pieces. partial: sums of squares of these
  *  blocks. Barriers: it meets the block. */
-template <int WORDS, class E>
+template <bool FLAT, int WORDS, class E>
 __global__ void __launch_bounds__(THREADS)
     long_kernel(const mpki_cuda_refine all_places, const mpki_cuda_columns columns, int rows,
                 double tiny, const E *b, E *r) {
@@ -449,7 +453,7 @@ __global__ void __launch_bounds__(THREADS)
     mine.clear();
     after_previous();
     if (unwanted(a.wanted)) return;
-    if (b) b += columns.number[share(columns).column] * columns.b_step;
+    if (!FLAT) b += columns.number[share(columns).column] * columns.b_step;
     if (r) r += columns.place[share(columns).column] * columns.r_step;
     if (k < a.a.longs) {
         sums_of<E, WORDS> z;
@@ -461,13 +465,26 @@ __global__ void __launch_bounds__(THREADS)
             z.join(piece);
         }
         z.join_lanes();
-        if (lane == 0) finish_row(a, tiny, z, a.a.long_row[k], b, r, &mine);
+        if (lane == 0) finish_row<FLAT>(a, tiny, z, a.a.long_row[k], b, r, &mine);
     }
     if (lane == 0) errors[warp] = mine;
     add_rows(errors, MPKI_CUDA_REFINE_ROWS, partial + 2 * (int64_t)block, a.errors);
 }
 
 enum { MOVE_THREADS = 128, MOVED_AT_ONCE = 8 };
+
+/** A thread for an entry: what is left of it. Barriers: none. */
+template <class E>
+__global__ void __launch_bounds__(MOVE_THREADS)
+    cut_kernel(int n, const mpki_cuda_columns columns, const mpki_cuda_least least, const E *x,
+               E *to) {
+    const share me(columns);
+    const int i = me.block * MOVE_THREADS + (int)threadIdx.x, k = columns.number[me.column];
+    after_previous();
+    if (i >= n) return;
+    const E v = x[k * columns.x_step + i];
+    to[k * columns.before_step + i] = length(v) < least.of[k] ? to_entry<E>(0, 0) : v;
+}
 
 /** A thread for an entry of all vectors: reads several before it writes any, which no target that
  *  is another one's source minds, for that one was read before. Barriers: none. */
@@ -492,26 +509,26 @@ static int blocks_of(int count) {
     return (count + MPKI_CUDA_REFINE_ROWS - 1) / MPKI_CUDA_REFINE_ROWS;
 }
 
-template <int WORDS, int LANES>
+template <bool FLAT, int WORDS, int LANES>
 static mpk_status queue_rows(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *c,
                              double tiny, const T *x, const T *b, T *r) {
     const int each = THREADS / LANES, rows = (a->a.n + each - 1) / each;
     const int pieces = blocks_of(a->a.pieces), longs = blocks_of(a->a.longs);
-    auto residual = rows_kernel<WORDS, LANES, T>;
-    auto rest = long_kernel<WORDS, T>;
+    auto residual = rows_kernel<FLAT, WORDS, LANES, T>;
+    auto rest = long_kernel<FLAT, WORDS, T>;
     const int all = (rows + pieces) * c->count, behind = longs * c->count;
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, residual, all, THREADS, 0, *a, *c, rows, tiny, x, b, r));
     if (longs > 0)
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, rest, behind, THREADS, 0, *a, *c, rows, tiny, b, r));
-    if (b && !ends_alone(a->a.longs, rows + pieces))
+    if (!FLAT && !ends_alone(a->a.longs, rows + pieces))
         MPKI_TRY(
             MPKI_LAUNCH_NEXT(cuda, squares_kernel, c->count, SUM_THREADS, 0, *a, *c, rows + longs));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }
 
-/* The errors of x, as far as kernels form them; b NULL: its flatness. */
-template <int WORDS>
+/* The errors of x, as far as kernels form them; FLAT: its flatness, without b. */
+template <bool FLAT, int WORDS>
 static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *c,
                         double tiny, int step, T *before, T *x, const T *b, T *r) {
     const int n = a->a.n, blocks = (n + 255) / 256 < 1024 ? (n + 255) / 256 : 1024;
@@ -519,9 +536,9 @@ static mpk_status queue(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_c
     MPKI_TRY(cudaSetDevice(cuda->device));
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, extremes, blocks * c->count, 256, 0, n, *c, step, r, before, x,
                               b, a->scale, a->wanted, a->errors));
-    return a->lanes == 4   ? queue_rows<WORDS, 4>(cuda, a, c, tiny, x, b, r)
-           : a->lanes == 8 ? queue_rows<WORDS, 8>(cuda, a, c, tiny, x, b, r)
-                           : queue_rows<WORDS, 32>(cuda, a, c, tiny, x, b, r);
+    return a->lanes == 4   ? queue_rows<FLAT, WORDS, 4>(cuda, a, c, tiny, x, b, r)
+           : a->lanes == 8 ? queue_rows<FLAT, WORDS, 8>(cuda, a, c, tiny, x, b, r)
+                           : queue_rows<FLAT, WORDS, 32>(cuda, a, c, tiny, x, b, r);
 }
 
 static int clear(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t count) {
@@ -546,13 +563,15 @@ static int report_to_host(mpki_cuda *cuda, const mpki_cuda_refine *a, int32_t co
 
 static int measure(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *columns,
                    double tiny, int step, int deep, void *before, void *x, const void *b, void *r) {
-    return deep ? queue<4>(cuda, a, columns, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r)
-                : queue<2>(cuda, a, columns, tiny, step, (T *)before, (T *)x, (const T *)b, (T *)r);
+    return deep ? queue<false, 4>(cuda, a, columns, tiny, step, (T *)before, (T *)x, (const T *)b,
+                                  (T *)r)
+                : queue<false, 2>(cuda, a, columns, tiny, step, (T *)before, (T *)x, (const T *)b,
+                                  (T *)r);
 }
 
 static int flatness(mpki_cuda *cuda, const mpki_cuda_refine *a, const mpki_cuda_columns *columns,
-                    double tiny, const void *x) {
-    return queue<2>(cuda, a, columns, tiny, 0, NULL, (T *)(uintptr_t)x, NULL, NULL);
+                    double tiny, const void *x, void *r) {
+    return queue<true, 2>(cuda, a, columns, tiny, 0, NULL, (T *)(uintptr_t)x, NULL, (T *)r);
 }
 
 /* Sums along the vectors of y, by place, or where w is there by number. */
@@ -585,6 +604,17 @@ static int in_range(mpki_cuda *cuda, const mpki_cuda_null *z, const mpki_cuda_co
     return MPK_OK;
 }
 
+static int cut(mpki_cuda *cuda, int32_t n, const mpki_cuda_columns *columns,
+               const mpki_cuda_least *least, const void *x, void *to) {
+    auto kernel = cut_kernel<T>;
+    const int blocks = (n + MOVE_THREADS - 1) / MOVE_THREADS * columns->count;
+    MPKI_TRY(cudaSetDevice(cuda->device));
+    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, blocks, MOVE_THREADS, 0, n, *columns, *least,
+                              (const T *)x, (T *)to));
+    MPKI_TRY(cudaGetLastError());
+    return MPK_OK;
+}
+
 static int move(mpki_cuda *cuda, int32_t n, const mpki_cuda_moves *moves, const void *from,
                 void *to) {
     auto kernel = move_kernel<T>;
@@ -607,5 +637,5 @@ static int hold(mpki_cuda *cuda, int32_t count, mpki_cuda_errors **report) {
     return MPK_OK;
 }
 
-extern const mpki_cuda_refine_kind FN(cuda_refine) = {measure, clear,    flatness, report_to_host,
-                                                      deflate, in_range, move,     hold};
+extern const mpki_cuda_refine_kind FN(cuda_refine) = {
+    measure, clear, flatness, report_to_host, deflate, in_range, cut, move, hold};

@@ -243,28 +243,60 @@ static measured measure_ahead(loop *l, const mpki_refine_wish *wish, column *bef
     return after_half_copies(l, before);
 }
 
-/* How nearly A takes each x to nothing, of those that the verdict may turn on. Returns as
- * judge(). */
-static measured look_at_flatness(loop *l, const mpki_refine_wish *wish, int32_t nrhs) {
-    mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
-    mpki_cuda_columns c = {.x_step = l->x_step * l->f->tree.n / l->vector};
+/* How nearly A takes these columns of v, by number, to nothing: near[which] of what each of them has
+ * reached. e [out] by place. Returns as judge(). */
+static measured measure_flatness(loop *l, const mpki_cuda_columns *c, const char *v, int which,
+                                 mpki_cuda_errors *e) {
     mpki_cuda_refine a;
+    if (!clear(l, &a, 0, c->count)) return DEVICE_FAILED;
+    a.report = NULL; /* no kernel concludes */
+    if (!did(l->ctx, l->f, l->kernels->flatness(l->f->device->cuda, &a, c, l->tiny, v, NULL)) ||
+        !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &a, c->count, e)))
+        return DEVICE_FAILED;
+    for (int32_t k = 0; k < c->count; k++)
+        l->column[c->number[k]].reached.near[which] = mpki_cuda_near(&e[k]);
+    return MEASURED;
+}
+
+static void add_column(mpki_cuda_columns *c, int32_t number) {
+    c->place[c->count] = (int8_t)c->count;
+    c->number[c->count++] = (int8_t)number;
+}
+
+/* How nearly A takes each x to nothing of which the verdict may ask that, and its large entries.
+ * Returns as judge(). */
+static measured look_at_flatness(loop *l, const mpki_refine_wish *wish, int32_t nrhs) {
+    const int64_t n = l->f->tree.n, x_step = l->x_step * n / l->vector;
+    mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
+    mpki_cuda_columns all = {.x_step = x_step}, lost = {.x_step = x_step, .before_step = n};
+    double largest[MPKI_REFINE_TOGETHER];
     for (int32_t k = 0; k < nrhs; k++) {
         mpki_reached *q = &l->column[k].reached;
-        q->near = (mpki_near_zero){NAN, NAN};
-        if (!(q->growth >= wish->large) && !(q->unresolved > wish->lost)) continue;
-        c.place[c.count] = (int8_t)c.count;
-        c.number[c.count++] = (int8_t)k;
+        for (int which = 0; which <= MPKI_CUTS; which++)
+            q->near[which] = (mpki_near_zero){NAN, NAN, NAN};
+        if (q->growth >= wish->large || q->unresolved > wish->lost) add_column(&all, k);
     }
-    if (c.count == 0) return MEASURED;
-    if (!clear(l, &a, 0, c.count)) return DEVICE_FAILED;
-    a.report = NULL; /* no kernel concludes */
-    if (!did(l->ctx, l->f, l->kernels->flatness(l->f->device->cuda, &a, &c, l->tiny, l->x)) ||
-        !did(l->ctx, l->f, l->kernels->report_to_host(l->f->device->cuda, &a, c.count, e)))
-        return DEVICE_FAILED;
-    for (int32_t k = 0; k < c.count; k++)
-        l->column[c.number[k]].reached.near = mpki_cuda_near(&e[k]);
-    return MEASURED;
+    if (all.count == 0) return MEASURED;
+    measured good = measure_flatness(l, &all, l->x, 0, e);
+    for (int32_t k = 0; k < all.count && good == MEASURED; k++) {
+        const int32_t number = all.number[k];
+        const mpki_reached *q = &l->column[number].reached;
+        largest[number] = mpki_cuda_number(e[k].b_norm);
+        if (q->unresolved > wish->lost && !(q->near[0].eta <= wish->flat))
+            add_column(&lost, number);
+    }
+    mpki_cuda_columns cut = lost;
+    cut.x_step = n;
+    for (int which = 0; which < MPKI_CUTS && good == MEASURED && lost.count > 0; which++) {
+        mpki_cuda_least least;
+        for (int32_t k = 0; k < lost.count; k++)
+            least.of[lost.number[k]] = MPKI_CUT[which] * largest[lost.number[k]];
+        if (!did(l->ctx, l->f,
+                 l->kernels->cut(l->f->device->cuda, (int32_t)n, &lost, &least, l->x, l->best)))
+            return DEVICE_FAILED;
+        good = measure_flatness(l, &cut, l->best, 1 + which, e);
+    }
+    return good;
 }
 
 /* Those that need another step stay at work. before: their errors before the last one, by number;

@@ -41,9 +41,9 @@ static inline double mpki_cuda_number(unsigned long long bits) {
 /** What the kernels for flatness have left. */
 static inline mpki_near_zero mpki_cuda_near(const mpki_cuda_errors *e) {
     const double most = mpki_cuda_number(e->x_norm);
-    if (!(most > 0) || !isfinite(most)) return (mpki_near_zero){NAN, NAN};
-    return (mpki_near_zero){mpki_cuda_number(e->omega1),
-                            e->odd ? NAN : mpki_cuda_number(e->omega2)};
+    if (!(most > 0) || !isfinite(most)) return (mpki_near_zero){NAN, NAN, NAN};
+    return (mpki_near_zero){mpki_cuda_number(e->omega1), e->odd ? NAN : mpki_cuda_number(e->omega2),
+                            mpki_cuda_number(e->rows_r)};
 }
 
 /** Those of an earlier solve, or new ones, for so many right-hand sides. NULL: there is no memory
