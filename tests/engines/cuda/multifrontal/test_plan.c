@@ -321,7 +321,16 @@ static void test_turns(void **unused) {
     assert_non_null(mpki_cuda_keep(ctx, 0));
     assert_int_equal(mpki_cuda_direct.make(ctx, &tree, &f), MPK_OK);
     const mpki_cuda_plan *plan = &f->plan;
-    assert_true(plan->steps > 4);
+    assert_true(plan->steps > 4 && plan->by_level);
+    /* what waits for nothing is done in the first step, whatever is above it */
+    for (int32_t t = plan->step[0].task[MPKI_CUDA_CLASSES]; t < plan->tasks; t++) {
+        const mpki_cuda_task *task = &plan->task[t];
+        bool waits = false;
+        for (int32_t k = task->first; k <= task->last; k++)
+            for (int32_t c = 0; c < plan->node[k].children; c++)
+                waits |= plan->child[plan->node[k].child + c] < task->first;
+        assert_true(waits);
+    }
     assert_int_equal(places_in_conflict(plan, tree.scalar, &pairs, &in_panels), 0);
     assert_true(5 * plan->contribution_entries * (int64_t)sizeof(double) < 2 * plan->panel_bytes);
     mpki_cuda_direct.free(&f);

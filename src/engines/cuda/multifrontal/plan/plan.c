@@ -41,10 +41,19 @@ static void find_steps(mpki_cuda_cut *c, int way) {
         c->step[s] = m->parent[s] < 0 ? 0 : c->step[c->root[m->parent[s]]] + 1;
         if (c->step[s] > last) last = c->step[s];
     }
+    int32_t *early = c->number; /* which are found later */
+    memset(early, 0, (size_t)m->count * sizeof *early);
+    for (int32_t at = 0; by_level && at < m->count; at++) {
+        const int32_t s = m->post[at], up = m->parent[s];
+        if (c->root[s] != s) continue;
+        /* large fronts as late as may be, since what they leave is held; tasks as soon as may be, so that
+         * those below large fronts of all levels are at work together: after their children */
+        c->step[s] = is_large(c, s) ? last - c->step[s] : early[s];
+        if (up >= 0 && early[c->root[up]] <= c->step[s]) early[c->root[up]] = c->step[s] + 1;
+    }
     for (int32_t at = 0; at < m->count; at++) {
         const int32_t s = m->post[at];
         if (by_level) {
-            if (c->root[s] == s) c->step[s] = last - c->step[s];
             c->stage[s] = c->size[s];
             continue;
         }
