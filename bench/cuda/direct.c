@@ -327,11 +327,16 @@ static int row(const char *what, const wishes *w) {
         else
             *(double *)(void *)(b + i * size) = 1 + (double)(i % 5);
     }
+    void *values =
+        malloc((size_t)a.nnz * size + 1); /* an array of their own, as those of a next step */
+    if (!values) return 1;
+    memcpy(values, a.ax, (size_t)a.nnz * size);
     for (int k = 0; k < w->repeat; k++) {
         start = mpki_now_s();
-        if (mpk_failed(mpk_refactorize(ctx, NULL, &o, fac))) return complain(ctx, what);
+        if (mpk_failed(mpk_factorize_lower(ctx, an, values, &o, &fac))) return complain(ctx, what);
         t[k] = (mpki_now_s() - start) * 1e3;
     }
+    free(values);
     again = median(t, w->repeat);
     for (int k = 0; k < w->repeat; k++) {
         start = mpki_now_s();

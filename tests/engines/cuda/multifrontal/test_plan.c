@@ -303,6 +303,42 @@ static void test_delayed_apart(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* Large fronts from step to step: what they leave takes turns in panels of later steps and behind them, so that
+ * less than two fifths of the panels' memory is behind (nearly a half, where each took the first place). */
+static void test_turns(void **unused) {
+    (void)unused;
+    if (device_is_real()) return;
+    mpk_options o;
+    mpk_options_init(&o);
+    o.method = MPK_METHOD_LDLT, o.device = MPK_ON_CUDA;
+    mpk_context *ctx = new_context(true);
+    mpk_problem *problem = generated(ctx, "nlpkkt 20");
+    mpk_analysis *an = NULL;
+    mpki_direct *f = NULL;
+    int64_t pairs, in_panels;
+    assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    const mpki_tree_view tree = mpki_tree_view_of(an);
+    assert_non_null(mpki_cuda_keep(ctx, 0));
+    assert_int_equal(mpki_cuda_direct.make(ctx, &tree, &f), MPK_OK);
+    const mpki_cuda_plan *plan = &f->plan;
+    assert_true(plan->steps > 4 && plan->by_level);
+    /* what waits for nothing is done in the first step, whatever is above it */
+    for (int32_t t = plan->step[0].task[MPKI_CUDA_CLASSES]; t < plan->tasks; t++) {
+        const mpki_cuda_task *task = &plan->task[t];
+        bool waits = false;
+        for (int32_t k = task->first; k <= task->last; k++)
+            for (int32_t c = 0; c < plan->node[k].children; c++)
+                waits |= plan->child[plan->node[k].child + c] < task->first;
+        assert_true(waits);
+    }
+    assert_int_equal(places_in_conflict(plan, tree.scalar, &pairs, &in_panels), 0);
+    assert_true(5 * plan->contribution_entries * (int64_t)sizeof(double) < 2 * plan->panel_bytes);
+    mpki_cuda_direct.free(&f);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* A front of 300 columns with 80 children of a few rows, and two that have nearly all of its rows: the helpers
  * add up the small ones alone, so that none of them is as large as the front. */
 static void test_large_children(void **unused) {
@@ -353,10 +389,10 @@ static void test_large_children(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_blocks),  cmocka_unit_test(test_more_left),
-        cmocka_unit_test(test_tiles_of_128),  cmocka_unit_test(test_panels),
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_delayed_apart),
-        cmocka_unit_test(test_large_children)};
+        cmocka_unit_test(test_small_blocks),   cmocka_unit_test(test_more_left),
+        cmocka_unit_test(test_tiles_of_128),   cmocka_unit_test(test_panels),
+        cmocka_unit_test(test_places),         cmocka_unit_test(test_delayed_apart),
+        cmocka_unit_test(test_large_children), cmocka_unit_test(test_turns)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

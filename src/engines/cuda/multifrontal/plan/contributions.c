@@ -22,8 +22,11 @@ typedef struct contribution_space {
     mpk_context *ctx;
     piece *open, *held;
     int32_t opens, helds;
-    int64_t *least; /* by time: where the panels of the steps after it begin */
-    int64_t end;    /* the most that was ever in use */
+    int32_t *step;  /* by time */
+    int64_t *panel; /* by step: where its panels begin; the last one: where all end */
+    int32_t steps;
+    bool turns;  /* what is over in an even step, and in an odd one, keep to places of their own */
+    int64_t end; /* the most that was ever in use */
 } contribution_space;
 
 static int by_address(const void *a, const void *b) {
@@ -70,10 +73,11 @@ static void cut_piece(contribution_space *r, int32_t k, int64_t at, int64_t size
     }
 }
 
-static int64_t space_take(contribution_space *r, int64_t size, int32_t until) {
-    const int64_t least = r->least[until];
+/* The first open piece that has so many entries from `least` on, and before `end`, at *at [out]; -1: there is
+ * none. */
+static int32_t find_open(const contribution_space *r, int64_t size, int64_t least, int64_t end,
+                         int64_t *at) {
     int32_t k = 0, high = r->opens;
-    if (size == 0) return 0;
     while (k < high) { /* the first piece that ends behind `least` */
         const int32_t middle = k + (high - k) / 2;
         if (r->open[middle].at + r->open[middle].size > least)
@@ -81,18 +85,36 @@ static int64_t space_take(contribution_space *r, int64_t size, int32_t until) {
         else
             k = middle + 1;
     }
-#define AT(k) (r->open[k].at > least ? r->open[k].at : least)
-    while (k < r->opens && r->open[k].at + r->open[k].size - AT(k) < size) k++;
-    const int32_t last = r->opens - 1;
-    int64_t at = r->end;
-    if (k < r->opens) {
-        at = AT(k);
-        cut_piece(r, k, at, size);
-    } else if (last >= 0 && r->open[last].at + r->open[last].size == r->end && AT(last) < r->end) {
-        at = AT(last);
-        cut_piece(r, last, at, r->end - at);
+    for (; k < r->opens && r->open[k].at < end; k++) {
+        const piece *x = &r->open[k];
+        *at = x->at > least ? x->at : least;
+        if ((x->at + x->size < end ? x->at + x->size : end) - *at >= size) return k;
     }
-#undef AT
+    return -1;
+}
+
+/* A place that is free until this time. A step reads what the one before has written while it writes what the
+ * next one reads; so, with r->turns, panels of every other step, and what lies behind all of them where that is
+ * its turn, are for what is over in this step. Else, or where these are full, it is the first place of all. */
+static int64_t space_take(contribution_space *r, int64_t size, int32_t until) {
+    const int32_t step = r->step[until], last = r->opens - 1;
+    const int64_t least = r->panel[step + 1];
+    int64_t at = 0;
+    int32_t k = -1;
+    if (size == 0) return 0;
+    for (int32_t p = step + 1; r->turns && k < 0 && p <= r->steps; p += 2)
+        k = find_open(r, size, r->panel[p], p < r->steps ? r->panel[p + 1] : INT64_MAX, &at);
+    if (k < 0) k = find_open(r, size, least, INT64_MAX, &at);
+    if (k >= 0) {
+        cut_piece(r, k, at, size);
+    } else {
+        const piece *x = &r->open[last];
+        at = r->end;
+        if (last >= 0 && x->at + x->size == r->end && (x->at > least ? x->at : least) < r->end) {
+            at = x->at > least ? x->at : least;
+            cut_piece(r, last, at, r->end - at);
+        }
+    }
     if (at + size > r->end) r->end = at + size;
     r->held[r->helds++] = (piece){at, size, until};
     return at;
@@ -276,8 +298,9 @@ static int64_t panels_from(const mpki_cuda_cut *c, int32_t l) {
 }
 
 /* Rounds of steps, and when a step's tasks begin, one after the other. time [out] by front; tasks
- * [out] by step; least [out] by time, for contribution_space */
-static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks, int64_t *least) {
+ * [out] by step; r->step, panel [out] */
+static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks,
+                       contribution_space *r) {
     mpki_cuda_plan *plan = c->plan;
     int32_t now = 0;
     for (int32_t l = 0; l < plan->steps; l++) {
@@ -288,8 +311,34 @@ static void find_times(const mpki_cuda_cut *c, int32_t *time, int32_t *tasks, in
         for (int32_t k = step->large_first; k < step->large_last; k++)
             time[plan->large[k]] = begin + plan->round[k];
         tasks[l] = now++;
-        for (int32_t k = begin; k < now; k++) least[k] = panels_from(c, l + 1);
+        for (int32_t k = begin; k < now; k++) r->step[k] = l;
     }
+    for (int32_t l = 0; l <= plan->steps; l++) r->panel[l] = panels_from(c, l);
+    r->steps = plan->steps;
+}
+
+/* All of them, by the times of fronts and of steps' tasks. Returns the entries behind the panels. */
+static int64_t place_all(step_tasks *z, const int32_t *parent, const int32_t *until,
+                         const int32_t *task_at, const int32_t *tasks, int8_t *side) {
+    contribution_space *r = z->r;
+    mpki_cuda_plan *plan = z->plan;
+    const int64_t panels = r->panel[r->steps];
+    for (int32_t t = 0; t < plan->tasks; t++) z->child[t] = 0, z->below[t] = 0;
+    r->opens = r->helds = 0, r->end = panels;
+    if (panels > 0) r->open[r->opens++] = (piece){0, panels, 0};
+    for (int32_t l = 0; l < plan->steps; l++) {
+        z->now = tasks[l];
+        place_step(z, &plan->step[l], parent, until, task_at, side);
+    }
+    return r->end - panels;
+}
+
+/* Do contributions go from large front to large front, over more than two steps? */
+static bool may_take_turns(const mpki_cuda_plan *plan) {
+    int32_t steps = 0;
+    for (int32_t l = 0; l < plan->steps; l++)
+        steps += plan->step[l].large_last > plan->step[l].large_first;
+    return steps > 2;
 }
 
 /* Contributions of the roots of tasks and of large fronts live until their parent is over: until
@@ -308,11 +357,11 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
     free_piece *open = MPKI_NEW(m->ctx, STAGE, tasks, free_piece);
     contribution_space r = {.ctx = m->ctx,
                             .open = MPKI_NEW(m->ctx, STAGE, 2 * pieces + 2, piece),
-                            .least =
-                                MPKI_ZNEW(m->ctx, STAGE, 3 * (int64_t)plan->steps + 1, int64_t),
+                            .step = MPKI_ZNEW(m->ctx, STAGE, 3 * (int64_t)plan->steps + 1, int32_t),
+                            .panel = MPKI_NEW(m->ctx, STAGE, (int64_t)plan->steps + 1, int64_t),
                             .held = MPKI_NEW(m->ctx, STAGE, pieces, piece)};
-    if (side && by_front && by_task && by_step && sizes && open && r.open && r.held && r.least) {
-        const int64_t panels = panels_from(c, plan->steps);
+    if (side && by_front && by_task && by_step && sizes && open && r.open && r.held && r.step &&
+        r.panel) {
         int32_t *parent = by_front, *until = parent + fronts, *task_at = until + fronts;
         int32_t *time = task_at + fronts;
         step_tasks z = {.plan = plan,
@@ -326,9 +375,7 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
                         .inside = sizes + 2 * tasks,
                         .inside_at = sizes + 3 * tasks,
                         .open = open};
-        find_times(c, time, by_step, r.least);
-        if (panels > 0) r.open[r.opens++] = (piece){0, panels, 0};
-        r.end = panels;
+        find_times(c, time, by_step, &r);
         for (int32_t s = 0; s < m->count; s++) {
             const int32_t f = c->number[s], up = m->parent[s] < 0 ? -1 : c->number[m->parent[s]];
             parent[f] = up;
@@ -338,13 +385,18 @@ mpk_status mpki_cuda_place_contributions(mpki_cuda_cut *c) {
             for (int32_t f = plan->task[t].first; plan->task[t].part < 0 && f <= plan->task[t].last;
                  f++)
                 task_at[f] = t + 1;
-        for (int32_t l = 0; l < plan->steps; l++) {
-            z.now = by_step[l];
-            place_step(&z, &plan->step[l], parent, until, task_at, side);
+        int64_t entries = place_all(&z, parent, until, task_at, by_step, side);
+        if (may_take_turns(plan)) {
+            const int64_t first = entries;
+            r.turns = true;
+            entries = place_all(&z, parent, until, task_at, by_step, side);
+            r.turns = entries <= first;
+            if (!r.turns) entries = place_all(&z, parent, until, task_at, by_step, side);
         }
-        plan->contribution_entries = r.end - panels;
+        plan->contribution_entries = entries;
     }
-    void *const parts[] = {side, by_front, by_task, by_step, sizes, open, r.open, r.held, r.least};
+    void *const parts[] = {side, by_front, by_task, by_step, sizes,
+                           open, r.open,   r.held,  r.step,  r.panel};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(m->ctx, parts[k]);
     return mpki_failed(m->ctx);
 }

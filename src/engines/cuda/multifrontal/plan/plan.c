@@ -41,10 +41,19 @@ static void find_steps(mpki_cuda_cut *c, int way) {
         c->step[s] = m->parent[s] < 0 ? 0 : c->step[c->root[m->parent[s]]] + 1;
         if (c->step[s] > last) last = c->step[s];
     }
+    int32_t *early = c->number; /* which are found later */
+    memset(early, 0, (size_t)m->count * sizeof *early);
+    for (int32_t at = 0; by_level && at < m->count; at++) {
+        const int32_t s = m->post[at], up = m->parent[s];
+        if (c->root[s] != s) continue;
+        /* large fronts as late as may be, since what they leave is held; tasks as soon as may be, so that
+         * those below large fronts of all levels are at work together: after their children */
+        c->step[s] = is_large(c, s) ? last - c->step[s] : early[s];
+        if (up >= 0 && early[c->root[up]] <= c->step[s]) early[c->root[up]] = c->step[s] + 1;
+    }
     for (int32_t at = 0; at < m->count; at++) {
         const int32_t s = m->post[at];
         if (by_level) {
-            if (c->root[s] == s) c->step[s] = last - c->step[s];
             c->stage[s] = c->size[s];
             continue;
         }
@@ -310,25 +319,31 @@ void mpki_cuda_plan_free(mpk_context *ctx, mpki_cuda_plan *plan) {
 
 /* Find the steps whose large fronts are assembled in two rounds, so that fewer contributions are
  * held at once. These are the steps whose contributions, those that large fronts add up and those
- * that all fronts leave, are nearly the most of all steps; and so many that a further launch, whose
- * last blocks are at work alone for some 60 us, does not count. */
+ * that all fronts leave, less the panels of later steps, where they may lie, are nearly the most of
+ * all steps; and so many that a further launch, whose last blocks are at work alone for some 60 us,
+ * does not count. */
 static mpk_status find_full(mpki_cuda_cut *c) {
     const mpki_cuda_made *m = &c->m;
     const int64_t least = (int64_t)MPKI_FULL_ENTRIES * m->capacity->blocks[MPKI_CUDA_CLASSES - 1];
     const int32_t steps = c->plan->steps;
-    int64_t *taken = MPKI_ZNEW(m->ctx, STAGE, 2 * ((int64_t)steps + 1), int64_t), most = 0;
+    int64_t *taken = MPKI_ZNEW(m->ctx, STAGE, 3 * ((int64_t)steps + 1), int64_t), most = 0;
+    int64_t *held = taken ? taken + steps + 1 : NULL, *panels = taken ? held + steps + 1 : NULL;
     mpki_release(m->ctx, c->full);
     c->full = MPKI_ZNEW(m->ctx, STAGE, (int64_t)steps + 1, bool);
     for (int32_t s = 0; taken && c->full && s < m->count; s++) {
         const int64_t entries = mpki_cuda_contribution_entries(m->rows[s]);
-        const int32_t up = m->parent[s];
-        taken[steps + c->step[s]] += entries; /* left in this step */
-        if (up >= 0 && is_large(c, up)) taken[c->step[up]] += entries;
+        const int32_t up = m->parent[s], step = c->step[s];
+        held[step] += entries; /* left in this step */
+        panels[step] += m->own[s] * ((int64_t)m->own[s] + m->rows[s]);
+        if (up >= 0 && is_large(c, up)) taken[c->step[up]] += entries, held[c->step[up]] += entries;
+    }
+    int64_t later = 0; /* panels of later steps */
+    for (int32_t l = steps - 1; taken && c->full && l >= 0; l--) {
+        held[l] -= later, later += panels[l];
+        if (held[l] > most) most = held[l];
     }
     for (int32_t l = 0; taken && c->full && l < steps; l++)
-        if (taken[l] + taken[steps + l] > most) most = taken[l] + taken[steps + l];
-    for (int32_t l = 0; taken && c->full && l < steps; l++)
-        c->full[l] = taken[l] >= least && taken[l] + taken[steps + l] > most - most / 7;
+        c->full[l] = taken[l] >= least && held[l] > most - most / 3;
     mpki_release(m->ctx, taken);
     return mpki_failed(m->ctx);
 }
