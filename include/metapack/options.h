@@ -445,12 +445,11 @@ typedef struct mpk_options {
      *  From 0 to 1. */
     double low_rank_tolerance;
     /** On a GPU: update large fronts by emulated doubles, sums of products of 8-bit integers.
-     *  Of real matrices in double. An update of K columns then differs from the exact one by at
-     *  most K 2^-51 times the largest entries of its row and column of L |D|^1/2, which in
-     *  doubles bound it as well, and what counts as rounding in verdicts is four times as much.
-     *  on: wherever a front is large; auto: where the GPU has few units for doubles (cards for
-     *  graphics, not an A100, H100 or B200), and memory for it is there; off: never. Default
-     *  auto. */
+     *  Of real matrices in double. The error of an entry is bounded by the largest entries of
+     *  its row and of its column (docs/design/cuda-direct.md), and what counts as rounding in
+     *  verdicts is four times as much. on: wherever a front is large; auto: where the GPU has
+     *  few units for doubles (cards for graphics; not an A100, H100 or B200), and memory for it
+     *  is there; off: never. Default auto. */
     mpk_switch fp64_emulation;
     /* options: end */
     int64_t reserved[9]; /**< 0: for options to come; metapack.h, Structs */

@@ -323,13 +323,11 @@ static const mpk_option table[] = {
      "counts for the analysis, too, which orders for it. On the processor."},
     {WORDS(fp64_emulation, switch_names, MPK_AUTO), "", AUTO | LDLT, 0, 0,
      "on a GPU: update large fronts by emulated doubles, sums of products of 8-bit integers",
-     "Of real matrices in double. An update of K columns then differs from the exact one by at "
-     "most "
-     "K 2^-51 times the largest entries of its row and column of L |D|^1/2, which in doubles bound "
-     "it as well, and what counts as rounding in verdicts is four times as much. on: wherever a "
-     "front is large; "
-     "auto: where the GPU has few units for doubles (cards for graphics, not an A100, H100 or "
-     "B200), and memory for it is there; off: never."},
+     "Of real matrices in double. The error of an entry is bounded by the largest entries of its "
+     "row and of its column (docs/design/cuda-direct.md), and what counts as rounding in verdicts "
+     "is four times as much. on: wherever a front is large; auto: where the GPU has few units for "
+     "doubles (cards for graphics; not an A100, H100 or B200), and memory for it is there; off: "
+     "never."},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 _Static_assert(TABLE_SIZE <= 128, "mpk_job.asked and .asked_more have a bit for each");

@@ -31,8 +31,8 @@ mpk_status mpk_factor_estimate(mpk_context *ctx, const mpk_analysis *an, const m
         if (!mpk_failed(status) && an->info.factor_nnz > 0 && engine->direct &&
             engine->direct->estimate) {
             const mpki_tree_view tree = mpki_tree_view_of(an);
-            status = engine->direct->estimate(ctx, &tree, &e.device_bytes, &e.device_delayed_bytes,
-                                              &e.time_s);
+            status = engine->direct->estimate(ctx, &tree, full.fp64_emulation, &e.device_bytes,
+                                              &e.device_delayed_bytes, &e.time_s);
         }
     }
     if (!mpk_failed(status)) *out = e;

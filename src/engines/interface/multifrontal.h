@@ -259,11 +259,12 @@ typedef struct mpki_direct_engine {
      *  right-hand side, and as many delayed columns as the analysis expects; before anything is
      *  allocated there. NULL: not known before `make`; so it is for the processor, whose
      *  predictions the analysis has.
+     *  emulation as options.fp64_emulation
      *  bytes, delayed_bytes, time_s [out] delayed_bytes: of `bytes`, may be done without; time_s 0:
      *                                     not known
      *  Returns MPK_OK | MPK_ERR_MEMORY, _DEVICE */
-    mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes,
-                           int64_t *delayed_bytes, double *time_s);
+    mpk_status (*estimate)(mpk_context *ctx, const mpki_tree_view *tree, mpk_switch emulation,
+                           int64_t *bytes, int64_t *delayed_bytes, double *time_s);
     /** x := A^-1 b with refinement as factor/refine_t.c has it, of the first of nrhs right-hand
      *  sides, at most MPKI_REFINE_TOGETHER, in the device's memory; only numbers come to the host,
      *  and x where it lies there. x == b is allowed. NULL: the engine has none.

@@ -279,9 +279,10 @@ static void test_not_finite(void **unused) {
 
 /* ---- whole factorizations ---- */
 
-/* A factor's bits, from a matrix with large fronts; info [out]. 0: it failed, and *said [out] is why. */
+/* A factor's bits, from a matrix with large fronts; info, bytes that were
+ * foretold [out]. 0: it failed, and *said [out] is why. */
 static uint64_t bits_of(const char *spec, mpk_switch emulated_by, const char *ratio, double limit,
-                        mpk_factor_info *info, char said[200]) {
+                        mpk_factor_info *info, int64_t *foretold, char said[200]) {
     mpk_options o;
     mpk_options_init(&o);
     o.method = MPK_METHOD_LDLT, o.fp64_emulation = emulated_by, o.device_memory_limit = limit;
@@ -294,6 +295,11 @@ static uint64_t bits_of(const char *spec, mpk_switch emulated_by, const char *ra
     uint64_t hash = 0;
     mpk_problem_view_get(problem, &a);
     assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+    const mpki_tree_view tree = mpki_tree_view_of(an);
+    int64_t delayed;
+    double time_s;
+    assert_int_equal(
+        mpki_cuda_direct.estimate(ctx, &tree, emulated_by, foretold, &delayed, &time_s), MPK_OK);
     if (mpk_failed(mpk_factorize(ctx, an, NULL, &o, &fac))) {
         const char *text = NULL;
         mpk_last_error(ctx, NULL, NULL, &text);
@@ -322,26 +328,30 @@ static uint64_t bits_of(const char *spec, mpk_switch emulated_by, const char *ra
 static void test_switch(void **unused) {
     (void)unused;
     mpk_factor_info info[7];
+    int64_t bytes[7];
     char said[200] = "";
     if (device_is_real()) return;
     small_blocks("13000");
     const char *const spec = "nlpkkt 10";
-    const uint64_t off = bits_of(spec, MPK_OFF, "64", 0, &info[0], said),
-                   on = bits_of(spec, MPK_ON, "2", 0, &info[1], said),
-                   again = bits_of(spec, MPK_ON, "2", 0, &info[2], said),
-                   many = bits_of(spec, MPK_AUTO, "2", 0, &info[3], said),
-                   few = bits_of(spec, MPK_AUTO, "32", 0, &info[4], said);
+    const uint64_t off = bits_of(spec, MPK_OFF, "64", 0, &info[0], &bytes[0], said),
+                   on = bits_of(spec, MPK_ON, "2", 0, &info[1], &bytes[1], said),
+                   again = bits_of(spec, MPK_ON, "2", 0, &info[2], &bytes[2], said),
+                   many = bits_of(spec, MPK_AUTO, "2", 0, &info[3], &bytes[3], said),
+                   few = bits_of(spec, MPK_AUTO, "32", 0, &info[4], &bytes[4], said);
     assert_true(on == again && on == few && off == many && on != off && on && off);
     assert_true(info[0].emulated == 0 && info[3].emulated == 0 && info[1].emulated > 0);
     assert_true(info[2].emulated == info[1].emulated && info[4].emulated == info[1].emulated);
-    assert_true(info[1].bytes > info[0].bytes + 100000); /* slices count */
+    /* slices count, and are foretold */
+    assert_true(info[1].bytes > info[0].bytes + 100000);
+    assert_int_equal(bytes[1] - bytes[0], info[1].bytes - info[0].bytes);
+    assert_true(bytes[3] == bytes[0] && bytes[4] == bytes[1]);
     const double limit = (double)info[0].bytes + 10000;
-    assert_true(bits_of(spec, MPK_AUTO, "32", limit, &info[5], said) == off);
+    assert_true(bits_of(spec, MPK_AUTO, "32", limit, &info[5], &bytes[5], said) == off);
     assert_int_equal(info[5].emulated, 0);
-    assert_true(bits_of(spec, MPK_ON, "2", limit, &info[6], said) == 0);
+    assert_true(bits_of(spec, MPK_ON, "2", limit, &info[6], &bytes[6], said) == 0);
     assert_non_null(strstr(said, "device_memory_limit allows"));
     unsetenv("METAPACK_CUDA_HOST_SHARED");
-    (void)bits_of("nlpkkt 2", MPK_ON, "2", 0, &info[6], said); /* no large front */
+    (void)bits_of("nlpkkt 2", MPK_ON, "2", 0, &info[6], &bytes[6], said); /* no large front */
     assert_int_equal(info[6].emulated, 0);
 }
 
@@ -387,7 +397,7 @@ static void test_factors(void **unused) {
     small_blocks("13000");
     emulation = MPK_ON;
     check_shapes();
-    if (device_is_real() || test_all_cases()) {
+    if (test_all_cases()) {
         check_generated();
         check_files();
     }
@@ -395,11 +405,43 @@ static void test_factors(void **unused) {
     unsetenv("METAPACK_CUDA_HOST_SHARED");
 }
 
+/* The same verdicts and counts with and without, and solutions as good. */
+static void test_verdicts(void **unused) {
+    static const char *const small[] = {"nlpkkt 6", "helmholtz 3d 6", "control-distributed 4"};
+    static const char *const larger[] = {"nlpkkt 20", "stokes mac 100", "optimal-control 500",
+                                         "helmholtz 3d 30", "control-distributed 15"};
+    const char *const *spec = device_is_real() ? larger : small;
+    const size_t count = device_is_real() ? 5 : 3;
+    int64_t emulated = 0;
+    (void)unused;
+    small_blocks("13000");
+    for (size_t k = 0; k < count; k++) {
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT;
+        emulation = MPK_OFF;
+        outcome off = run(generated, spec[k], true, &o, 1);
+        emulation = MPK_ON;
+        outcome on = run(generated, spec[k], true, &o, 1);
+        const mpk_inertia *p = &off.info.inertia, *q = &on.info.inertia;
+        assert_int_equal(off.info.emulated, 0);
+        emulated += on.info.emulated;
+        assert_true(off.status == on.status && off.solved == on.solved && on.solved == MPK_OK);
+        assert_true(p->positive == q->positive && p->negative == q->negative && p->zero == q->zero);
+        assert_true(p->certified == q->certified && off.info.rank == on.info.rank);
+        assert_true(on.solve.componentwise <= 1e-14);
+        outcome_free(&off), outcome_free(&on);
+    }
+    assert_true(emulated > 0);
+    emulation = MPK_AUTO;
+    unsetenv("METAPACK_CUDA_HOST_SHARED");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bound), cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_switch), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_factors)};
+        cmocka_unit_test(test_bound),   cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_switch),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_factors), cmocka_unit_test(test_verdicts)};
     if (device_lacks(DEVICE_DIRECT)) return 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,7 +260,8 @@ static void test_reserve(void **unused) {
     assert_int_equal(mpk_problem_generate(ctx, "stokes mac 20", 1, &problem), MPK_OK);
     assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
     const mpki_tree_view tree = mpki_tree_view_of(an);
-    assert_int_equal(mpki_cuda_direct.estimate(ctx, &tree, &bytes, &delayed, &time_s), MPK_OK);
+    assert_int_equal(mpki_cuda_direct.estimate(ctx, &tree, MPK_AUTO, &bytes, &delayed, &time_s),
+                     MPK_OK);
     for (int k = 0; k < 2; k++) {
         mpk_factor *fac = NULL;
         if (k) o.device_memory_limit = (double)info[0].bytes - 1000;

@@ -63,6 +63,20 @@ static void find_lists(int32_t *first, int32_t count, int32_t *lists[LISTS]) {
     for (int k = 1; k < LISTS; k++) lists[k] = first + (k + 1) * (count + 1);
 }
 
+int64_t mpki_cuda_direct_slice_bytes(const mpki_direct *f, const int32_t *list, int32_t count) {
+    int64_t work = 0, bytes = 0;
+    int32_t blocks = 0;
+    for (int32_t k = 0; k < count; k++) {
+        const mpki_cuda_node *node = &f->plan.node[list[k]];
+        const int32_t w = node->own, nrows = w + node->rows, block = mpki_cuda_front_block(w);
+        const int32_t mine = w > 0 ? cut_by(w, block) : 0;
+        work += mpki_cuda_front_work(f->tree.scalar, nrows, w);
+        blocks = mine > blocks ? mine : blocks;
+        bytes += mpki_cuda_slice_bytes(mpki_cuda_leading(nrows), block);
+    }
+    return mpki_cuda_front_buffers(&f->plan, work, blocks) * bytes;
+}
+
 /* Room for slices of all fronts, where their updates are to be emulated. A root that is one block of
  * columns keeps L D of its last tiles alone, and has no rows to update. */
 static mpk_status place_slices(mpki_direct *f, mpki_cuda_large *large) {

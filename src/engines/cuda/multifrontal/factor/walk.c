@@ -353,9 +353,9 @@ static mpk_status go(walk *z) {
 /* ---- the begin ------------------------------------------------------------------------------- */
 
 /* Are updates of these numbers emulated? auto: where the device's units for doubles are few. */
-static mpk_switch emulation_of(const mpki_direct *f, const mpki_pivot_rules *rules) {
-    if (f->tree.scalar != MPK_D || rules->fp64_emulation != MPK_AUTO)
-        return f->tree.scalar == MPK_D ? rules->fp64_emulation : MPK_OFF;
+static mpk_switch emulation_of(const mpki_direct *f, mpk_switch asked) {
+    if (f->tree.scalar != MPK_D || asked != MPK_AUTO)
+        return f->tree.scalar == MPK_D ? asked : MPK_OFF;
     return functions(f)->doubles_slower(f->device->cuda) >= MPKI_SCARCE_DOUBLES ? MPK_AUTO
                                                                                 : MPK_OFF;
 }
@@ -429,7 +429,7 @@ static mpk_status begin(mpki_direct *f, const void *ax, const double *scale,
     mpki_cuda *cuda = f->device->cuda;
     const int64_t n = f->tree.n, size = (int64_t)mpk_scalar_size(f->tree.scalar);
     const mpki_cuda_beginning what = beginning(f);
-    f->emulation = emulation_of(f, rules), f->emulated = 0;
+    f->emulation = emulation_of(f, rules->fp64_emulation), f->emulated = 0;
     const mpki_cuda_rules by = rules_of(f, rules);
     const bool has_begun = f->has_begun && !ax && same_rules(&by, &f->expected);
     f->flags = what.flags;
@@ -615,9 +615,22 @@ static int64_t bytes(const mpki_direct *f) {
     return mpki_cuda_direct_held(f);
 }
 
+/* Bytes of slices while nothing is delayed. */
+static int64_t planned_slices(const mpki_direct *f) {
+    const mpki_cuda_plan *plan = &f->plan;
+    int64_t most = 0;
+    for (int32_t l = 0; l < plan->steps; l++)
+        for (int32_t k = plan->step[l].large_first, next; k < plan->step[l].large_last; k = next) {
+            next = together(f, k, plan->step[l].large_last);
+            const int64_t bytes = mpki_cuda_direct_slice_bytes(f, plan->large + k, next - k);
+            most = bytes > most ? bytes : most;
+        }
+    return most;
+}
+
 /* The bytes of a factor of which as much is delayed as expected, and of its solves. */
-static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t *bytes_out,
-                           int64_t *delayed_bytes, double *time_s) {
+static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, mpk_switch emulation,
+                           int64_t *bytes_out, int64_t *delayed_bytes, double *time_s) {
     mpki_direct *f = NULL;
     int64_t lists = 0, solve = 0;
     mpk_status status = make_anew(ctx, tree, &f);
@@ -632,6 +645,7 @@ static mpk_status estimate(mpk_context *ctx, const mpki_tree_view *tree, int64_t
         if (all > 0) {
             *bytes_out = all + solve;
             *delayed_bytes = *bytes_out - solve - mpki_cuda_direct_memory_bytes(f, false);
+            if (emulation_of(f, emulation)) *bytes_out += planned_slices(f);
         }
     }
     end(&f);

@@ -34,6 +34,8 @@ mpk_status mpki_cuda_direct_send_flags(mpki_direct *f);
 /** Memory of `bytes` for what large fronts work in: where the plan has it, f->work, or a piece of its
  *  own. */
 mpk_status mpki_cuda_direct_work_memory(mpki_direct *f, int64_t bytes, char **at);
+/** Bytes of slices of large fronts that are eliminated together, while nothing is delayed. */
+int64_t mpki_cuda_direct_slice_bytes(const mpki_direct *f, const int32_t *list, int32_t count);
 /** Memory of `bytes` for the slices of large fronts. *at: NULL where there is none and f->emulation
  *  is auto. */
 mpk_status mpki_cuda_direct_slice_memory(mpki_direct *f, int64_t bytes, char **at);

@@ -138,28 +138,27 @@ static __global__ void __launch_bounds__(SLICES_THREADS, 2)
     /* of the 256^12 that the first digits of two entries have in common, 256^6 is counted here */
     if (group == 0) to.exponent[side][row] = finite ? e - 1022 - 55 + 24 : NOT_FINITE;
     if (left <= 0) return;
+    unsigned long long word[SLICE_STEP];
+#pragma unroll
+    for (int k = 0; k < SLICE_STEP; ++k) {
+        word[k] = 0;
+        if (k >= left || x[k] == 0 || !finite) continue;
+        const parts_of_double p(x[k]);
+        word[k] = p.digits(p.exponent + half[k0 + k] + 2 - e);
+    }
     signed char *const at = to.digits[side] + (int64_t)row * f.block + k0;
 #pragma unroll
-    for (int h = 0; h < SLICE_STEP; h += 16) {
-        unsigned long long word[16];
+    for (int s = 0; s < SLICES; ++s) {
+        const auto four = [&](int k) {
+            unsigned z = 0;
 #pragma unroll
-        for (int k = 0; k < 16; ++k) {
-            word[k] = 0;
-            if (h + k >= left || x[h + k] == 0 || !finite) continue;
-            const parts_of_double p(x[h + k]);
-            word[k] = p.digits(p.exponent + half[k0 + h + k] + 2 - e);
-        }
-#pragma unroll
-        for (int s = 0; s < SLICES; ++s) {
-            const auto four = [&](int k) {
-                unsigned z = 0;
-#pragma unroll
-                for (int b = 0; b < 4; ++b)
-                    z |= (unsigned)(word[k + b] >> 8 * (SLICES - 1 - s) & 255) << 8 * b;
-                return (int)z;
-            };
-            *(int4 *)(void *)(at + s * to.slice + h) = int4{four(0), four(4), four(8), four(12)};
-        }
+            for (int b = 0; b < 4; ++b)
+                z |= (unsigned)(word[k + b] >> 8 * (SLICES - 1 - s) & 255) << 8 * b;
+            return (int)z;
+        };
+        int4 *const where = (int4 *)(void *)(at + s * to.slice);
+        where[0] = int4{four(0), four(4), four(8), four(12)};
+        where[1] = int4{four(16), four(20), four(24), four(28)};
     }
 }
 
@@ -167,7 +166,7 @@ static __global__ void __launch_bounds__(SLICES_THREADS, 2)
 __device__ inline double times_power(double x, int e) {
     const long long bits = __double_as_longlong(x);
     const int exponent = (int)(bits >> 52 & 2047) + e;
-    if (x == 0) return x;
+    if (bits == 0) return x; /* a sum of integers is not -0 */
     if (exponent > 0 && exponent < 2047)
         return __longlong_as_double(bits + (long long)((unsigned long long)(long long)e << 52));
     return scalbn(x, e);
@@ -258,20 +257,46 @@ __device__ inline void update_tile_emulated(const mpki_cuda_front &f,
     }
     copy_wait<0>();
     if (none) return;
+    /* all that is read, before the first entry is written: a read waits long */
+    const auto row_of = [&](int x, int z) { return i + 16 * x + g + z / 2 * 8; };
+    const auto column_of = [&](int y, int z) { return j + 8 * y + 2 * t + z % 2; };
+    const auto stored = [&](int row, int column) {
+        return column >= qe && column < u.j1 && row >= column && row < u.i1;
+    };
+    double *const C = u.c - (int64_t)u.j0 * u.ld;
+    int of_row[2][2], of_column[2][2];
+    double v[2][2][4];
+#pragma unroll
+    for (int x = 0; x < 2; ++x)
+#pragma unroll
+        for (int z = 0; z < 2; ++z) {
+            const int row = row_of(x, 2 * z), column = column_of(x, z);
+            of_row[x][z] = row < u.i1 ? of.exponent[0][row] : 0;
+            of_column[x][z] = column >= qe && column < u.j1 ? of.exponent[1][column] : 0;
+        }
 #pragma unroll
     for (int y = 0; y < 2; ++y)
 #pragma unroll
         for (int x = 0; x < 2; ++x)
 #pragma unroll
             for (int z = 0; z < 4; ++z) {
-                const int row = i + 16 * x + g + z / 2 * 8, column = j + 8 * y + 2 * t + z % 2;
-                if (column < qe || column >= u.j1 || row < column || row >= u.i1) continue;
-                const int e = of.exponent[0][row] + of.exponent[1][column];
-                double &v = u.c[row + (int64_t)(column - u.j0) * u.ld];
+                const int row = row_of(x, z), column = column_of(y, z);
+                v[x][y][z] = stored(row, column) ? C[row + (int64_t)column * u.ld] : 0;
+            }
+#pragma unroll
+    for (int y = 0; y < 2; ++y)
+#pragma unroll
+        for (int x = 0; x < 2; ++x)
+#pragma unroll
+            for (int z = 0; z < 4; ++z) {
+                const int row = row_of(x, z), column = column_of(y, z);
+                const int e = of_row[x][z / 2] + of_column[y][z % 2];
                 int sums[SLICES];
 #pragma unroll
                 for (int d = 0; d < SLICES; ++d) sums[d] = c[d][x][y][z];
-                v = e < NOT_FINITE / 2 ? v - times_power(of_digits(sums), e) : v - NAN;
+                const double to = e < NOT_FINITE / 2 ? v[x][y][z] - times_power(of_digits(sums), e)
+                                                     : v[x][y][z] - NAN;
+                if (stored(row, column)) C[row + (int64_t)column * u.ld] = to;
             }
 }
 
