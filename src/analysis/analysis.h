@@ -135,10 +135,10 @@ mpk_status mpki_equilibrate_rows(mpk_context *ctx, int32_t n, const int64_t *ap,
 
 /** Symmetric equilibration in the infinity norm (Ruiz 2001): scale [inout] n, multiplied by factors
  *  that bring the largest entry of each row of S A S near 1; more than `sweeps` of them where rows
- *  are still off by more than 2^16 then. Rows of zeros keep their factor. The same
- *  bits for any number of threads, which large matrices are shared by. */
+ *  are still off by more than 2^16 then. Rows of zeros keep their factor. entry: the values of A or
+ *  their moduli. The same bits for any number of threads, which large matrices are shared by. */
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                            const double *absval, int sweeps, int threads, double *scale);
+                            const double *entry, int sweeps, int threads, double *scale);
 
 /** Scaling by least squares of exponents (Curtis & Reid 1972, J. Inst. Maths Applics 10, here for
  *  symmetric A): scale [out] n, s with the sum over entries of (log2 s_i |a_ij| s_j)^2 least, by
@@ -146,7 +146,7 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
  *  steps. Where rows differ by many powers of two equilibration
  *  takes one of many scalings with maxima of 1; this one is near that which made them differ. */
 mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                      const double *absval, double *scale);
+                      const double *entry, double *scale);
 
 /* ---- core.c ---------------------------------------------------------------------------------- */
 

@@ -68,12 +68,12 @@ static void to_powers_of_two(const mpk_analysis *an, mpki_pool *pool, double *sc
 }
 
 /* One power of two for all rows; and the largest entry after it. */
-static double shift_range(const mpk_analysis *an, double range, const double *absval,
+static double shift_range(const mpk_analysis *an, double range, const double *entry,
                           double *scale) {
     double most = 0, s = 1;
     int exponent = 0;
     for (int64_t k = 0; k < an->nnz; k++)
-        if (absval[k] > most) most = absval[k];
+        if (fabs(entry[k]) > most) most = fabs(entry[k]);
     if (most > range || (most > 0 && most < 1 / range)) {
         frexp(most, &exponent);
         s = ldexp(1, -exponent / 2);
@@ -98,27 +98,30 @@ mpk_status mpki_find_scaling_there(mpk_factor *fac) {
 mpk_status mpki_find_scaling(mpk_context *ctx, const mpk_analysis *an, const mpk_options *options,
                              const void *ax, bool rescaled, double *scale, double *size) {
     const double *matched = rescaled ? NULL : an->scale;
-    double *absval = MPKI_NEW(ctx, "factorize", an->nnz, double);
-    if (!absval) return mpki_failed(ctx);
+    /* of real numbers in double the signs do not matter: no copy of them is made */
+    const bool copied = an->scalar != MPK_D || an->symmetry == MPK_GENERAL;
+    double *absval = copied ? MPKI_NEW(ctx, "factorize", an->nnz, double) : NULL;
+    if (copied && !absval) return mpki_failed(ctx);
+    const double *entry = copied ? absval : ax;
     const bool several =
         an->nnz >= WORTH_THREADS && mpki_context_threads(ctx, options->threads) > 1;
     mpki_pool *pool = several ? mpki_context_pool(ctx, options->threads, 1) : NULL;
     pass p = {.an = an, .ax = ax, .absval = absval};
-    mpki_pool_for(pool, 0, items_of(an->nnz, ENTRIES_EACH), moduli_item, &p);
+    mpki_pool_for(pool, 0, copied ? items_of(an->nnz, ENTRIES_EACH) : 0, moduli_item, &p);
     for (int64_t i = 0; i < mpki_scales(an); i++) scale[i] = matched ? matched[i] : 1;
     *size = 1;
     mpk_status status = MPK_OK;
     if (options->scaling == MPK_OFF) {
-        *size = shift_range(an, range_of(an, options), absval, scale);
+        *size = shift_range(an, range_of(an, options), entry, scale);
     } else if (an->symmetry == MPK_GENERAL) {
         status = mpki_equilibrate_rows(ctx, an->n, an->ap, an->ai, absval, matched ? 1 : 4,
                                        options->threads, scale);
         to_powers_of_two(an, pool, scale);
     } else {
         const bool level = rescaled && !an->scale_far;
-        if (level) status = mpki_level(ctx, an->n, an->ap, an->ai, absval, scale);
+        if (level) status = mpki_level(ctx, an->n, an->ap, an->ai, entry, scale);
         if (!mpk_failed(status))
-            status = mpki_equilibrate(ctx, an->n, an->ap, an->ai, absval, matched || level ? 1 : 4,
+            status = mpki_equilibrate(ctx, an->n, an->ap, an->ai, entry, matched || level ? 1 : 4,
                                       options->threads, scale);
         to_powers_of_two(an, pool, scale);
     }

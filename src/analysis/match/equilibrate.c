@@ -22,33 +22,50 @@ typedef enum nearness {
  * product of two is within 2^-480 and 2^480. */
 enum { MILD_SWEEPS = 5 };
 
+static inline bool is_close(double scale) {
+    return (scale > 0x1p-200) & (scale < 0x1p+200);
+}
+
 static nearness nearness_of(int32_t n, const double *scale) {
     bool close = true;
-    for (int32_t i = 0; i < n; i++) close &= (scale[i] > 0x1p-200) & (scale[i] < 0x1p+200);
+    for (int32_t i = 0; i < n; i++) close &= is_close(scale[i]);
     return close ? CLOSE : mpki_scales_near(n, scale) ? NEAR : FAR;
 }
 
 /* Entries whose scaled value is not 0 where scales are close, and they are not. */
-static bool moderate(int64_t count, const double *absval) {
+static bool moderate(int64_t count, const double *entry) {
     bool all = true;
-    for (int64_t k = 0; k < count; k++) all &= (absval[k] == 0) | (absval[k] > 0x1p-500);
+    for (int64_t k = 0; k < count; k++) all &= (entry[k] == 0) | (fabs(entry[k]) > 0x1p-500);
     return all;
 }
 
-/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1, of the rows begin .. rows-1, for there
- * are no others; 0 only for rows of zeros */
+/* Rows in blocks: what a part's columns do not reach, it does not look at. */
+enum { BLOCK_BITS = 9, BLOCK = 1 << BLOCK_BITS };
+
+static inline int64_t block_end(int64_t i, int64_t end) {
+    const int64_t next = ((i >> BLOCK_BITS) + 1) << BLOCK_BITS;
+    return next < end ? next : end;
+}
+
+/* largest[i] = max_j |s_i a_ij s_j| over columns begin .. end-1, of the rows begin .. rows-1 in the blocks
+ * that these reach, NULL: all, for there are no others; 0 only for rows of zeros */
 static inline __attribute__((always_inline)) void maxima(int32_t rows, int32_t begin, int32_t end,
                                                          const int64_t *ap, const int32_t *ai,
-                                                         const double *absval, const double *s,
-                                                         const nearness near, double *largest) {
-    for (int32_t i = begin; i < rows; i++) largest[i] = 0;
+                                                         const double *entry, const double *s,
+                                                         const nearness near, const char *reached,
+                                                         double *largest) {
+    for (int64_t i = begin, next; i < rows; i = next) {
+        next = block_end(i, rows);
+        if (reached && !reached[i >> BLOCK_BITS]) continue;
+        memset(largest + i, 0, (size_t)(next - i) * sizeof *largest);
+    }
     for (int32_t j = begin; j < end; j++) {
         const double sj = s[j];
         double most = largest[j];
         /* by selections: no branch could be foretold */
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
             const int32_t i = ai[k];
-            const double size = absval[k];
+            const double size = fabs(entry[k]);
             double a = near == FAR ? mpki_scaled(size, s[i], sj) : size * (s[i] * sj);
             if (near != CLOSE) a = size > 0 ? clamp(a, DBL_MIN, DBL_MAX) : 0;
             most = a > most ? a : most;
@@ -66,15 +83,18 @@ typedef struct searching {
     int32_t n;
     const int64_t *ap;
     const int32_t *ai;
-    const double *absval, *scale;
+    const double *entry, *scale;
     nearness near;
     int parts;
     int32_t cut[PARTS + 1], rows[PARTS]; /* columns; where their rows end */
-    int64_t at[PARTS];     /* where a part's maxima begin in own, less its first row */
+    int64_t at[PARTS]; /* where a part's maxima begin in own, less its first row */
+    int64_t blocks;
+    char *reached;         /* parts x blocks: of rows that a part's columns reach; NULL: one part */
     double *largest, *own; /* n; own: of the parts, where there are several */
     double *rescaled;
     /* of all rows: are their largest entries near 1; not near the ends of the range; not 0 */
     _Atomic bool even, inside, some;
+    _Atomic bool close; /* all scales, after they have changed */
 } searching;
 
 static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
@@ -82,20 +102,26 @@ static void search_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     const searching *s = arg;
     double *largest = s->parts > 1 ? s->own + s->at[t] : s->largest;
     const int32_t rows = s->rows[t], begin = s->cut[t], end = s->cut[t + 1];
+    const char *reached = s->reached ? s->reached + t * s->blocks : NULL;
     if (s->near == CLOSE)
-        maxima(rows, begin, end, s->ap, s->ai, s->absval, s->scale, CLOSE, largest);
+        maxima(rows, begin, end, s->ap, s->ai, s->entry, s->scale, CLOSE, reached, largest);
     else if (s->near == NEAR)
-        maxima(rows, begin, end, s->ap, s->ai, s->absval, s->scale, NEAR, largest);
+        maxima(rows, begin, end, s->ap, s->ai, s->entry, s->scale, NEAR, reached, largest);
     else
-        maxima(rows, begin, end, s->ap, s->ai, s->absval, s->scale, FAR, largest);
+        maxima(rows, begin, end, s->ap, s->ai, s->entry, s->scale, FAR, reached, largest);
 }
 
 static void rows_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     searching *s = arg;
+    char *reached = s->reached + t * s->blocks;
     int32_t last = s->cut[t + 1] - 1;
-    for (int64_t k = s->ap[s->cut[t]]; k < s->ap[s->cut[t + 1]]; k++)
+    for (int64_t j = s->cut[t]; j < s->cut[t + 1]; j = block_end(j, s->cut[t + 1]))
+        reached[j >> BLOCK_BITS] = 1;
+    for (int64_t k = s->ap[s->cut[t]]; k < s->ap[s->cut[t + 1]]; k++) {
         last = s->ai[k] > last ? s->ai[k] : last;
+        reached[s->ai[k] >> BLOCK_BITS] = 1;
+    }
     s->rows[t] = last + 1;
 }
 
@@ -108,8 +134,13 @@ static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     for (int p = 0; s->parts > 1 && p < s->parts; p++) {
         const double *own = s->own + s->at[p];
         const int64_t first = begin < s->cut[p] ? s->cut[p] : begin;
-        for (int64_t i = first; i < end && i < s->rows[p]; i++)
-            s->largest[i] = own[i] > s->largest[i] ? own[i] : s->largest[i];
+        const int64_t last = end < s->rows[p] ? end : s->rows[p];
+        for (int64_t i = first, next; i < last; i = next) {
+            next = block_end(i, last);
+            if (!s->reached[p * s->blocks + (i >> BLOCK_BITS)]) continue;
+            for (int64_t k = i; k < next; k++)
+                s->largest[k] = own[k] > s->largest[k] ? own[k] : s->largest[k];
+        }
     }
     for (int64_t i = begin; i < end; i++) {
         const double m = s->largest[i];
@@ -128,11 +159,14 @@ static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
     const double *restrict largest = s->largest;
     double *restrict scale = s->rescaled;
+    bool close = true;
     for (int64_t i = begin; i < end; i++) { /* by selections, for several rows at a time */
         const bool some = largest[i] > 0;
         const double old = scale[i], x = mpki_rescaled(old, some ? largest[i] : 1);
         scale[i] = some ? x : old;
     }
+    for (int64_t i = begin; i < end; i++) close &= is_close(scale[i]);
+    if (!close) atomic_store(&s->close, false);
 }
 
 /* Columns in parts of about as many entries. */
@@ -153,14 +187,9 @@ static void find_maxima(searching *s, mpki_pool *pool, int64_t items) {
 }
 
 mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                            const double *absval, int sweeps, int threads, double *scale) {
-    searching s = {.n = n,
-                   .ap = ap,
-                   .ai = ai,
-                   .absval = absval,
-                   .scale = scale,
-                   .rescaled = scale,
-                   .parts = 1};
+                            const double *entry, int sweeps, int threads, double *scale) {
+    searching s = {
+        .n = n, .ap = ap, .ai = ai, .entry = entry, .scale = scale, .rescaled = scale, .parts = 1};
     mpki_pool *pool = NULL;
     if (threads > 1 && n > 0 && ap[n] >= WORTH_A_THREAD) {
         pool = mpki_context_pool(ctx, threads, 1);
@@ -169,14 +198,20 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     }
     cut_columns(&s);
     s.rows[0] = n;
+    s.blocks = ((int64_t)n + BLOCK - 1) >> BLOCK_BITS;
     int64_t all = n;
+    if (s.parts > 1 && !(s.reached = MPKI_ZNEW(ctx, "equilibrate", s.parts * s.blocks, char)))
+        return mpki_failed(ctx);
     if (s.parts > 1) mpki_pool_for(pool, 0, s.parts, rows_item, &s);
     for (int p = 0; s.parts > 1 && p < s.parts; p++) {
         s.at[p] = all - n - s.cut[p];
         all += s.rows[p] - s.cut[p];
     }
     double *largest = s.largest = MPKI_NEW(ctx, "equilibrate", all, double);
-    if (!largest) return mpki_failed(ctx);
+    if (!largest) {
+        mpki_release(ctx, s.reached);
+        return mpki_failed(ctx);
+    }
     s.own = largest + n;
     s.near = nearness_of(n, scale);
     bool looked = false, all_moderate = false;
@@ -185,11 +220,12 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     for (int sweep = 0; sweep < sweeps + MPKI_MORE_SWEEPS; sweep++) {
         if (mpki_stop_wanted(ctx, "analyse")) {
             mpki_release(ctx, largest);
+            mpki_release(ctx, s.reached);
             return mpki_stopped(ctx, "equilibrate");
         }
         find_maxima(&s, pool, items);
         if (s.near == CLOSE && atomic_load(&s.inside) && !atomic_load(&s.some) && !looked) {
-            all_moderate = moderate(ap[n], absval);
+            all_moderate = moderate(ap[n], entry);
             looked = true;
         }
         if (s.near == CLOSE &&
@@ -199,17 +235,19 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         }
         const bool all_even = atomic_load(&s.even);
         if (sweep >= sweeps && all_even) break;
+        atomic_store(&s.close, true);
         mpki_pool_for(pool, 0, items, rescale_item, &s);
         if (s.near == CLOSE && all_even && left > 0) {
             left--;
         } else {
-            s.near = nearness_of(n, scale);
+            s.near = atomic_load(&s.close) ? CLOSE : nearness_of(n, scale);
             left = MILD_SWEEPS;
         }
         /* where the largest entries were even they are so after a sweep: sqrt(m_i / m_j) or more */
         if (sweep + 1 >= sweeps && all_even) break;
     }
     mpki_release(ctx, largest);
+    mpki_release(ctx, s.reached);
     return MPK_OK;
 }
 
@@ -217,12 +255,12 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
 
 /* y_i := sum over the entries of row i of (x_i + x_j); diagonal: their number, and one more for a
  * diagonal entry */
-static void add_levels(int32_t n, const int64_t *ap, const int32_t *ai, const double *absval,
+static void add_levels(int32_t n, const int64_t *ap, const int32_t *ai, const double *entry,
                        const double *x, double *y) {
     memset(y, 0, (size_t)n * sizeof *y);
     for (int32_t j = 0; j < n; j++)
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
-            if (!(absval[k] > 0)) continue;
+            if (!(fabs(entry[k]) > 0)) continue;
             const int32_t i = ai[k];
             y[i] += x[i] + x[j];
             if (i != j) y[j] += x[i] + x[j];
@@ -238,12 +276,13 @@ static double level_of(double a) {
 }
 
 /* rhs_i := -sum of log2 |a_ij|, weight_i := the diagonal of the normal equations */
-static void exponents(int32_t n, const int64_t *ap, const int32_t *ai, const double *absval,
+static void exponents(int32_t n, const int64_t *ap, const int32_t *ai, const double *entry,
                       double *rhs, double *weight) {
     for (int32_t j = 0; j < n; j++)
         for (int64_t k = ap[j]; k < ap[j + 1]; k++) {
-            if (!(absval[k] > 0)) continue;
-            const double level = level_of(absval[k]);
+            const double size = fabs(entry[k]);
+            if (!(size > 0)) continue;
+            const double level = level_of(size);
             const int32_t i = ai[k];
             rhs[i] -= level, weight[i] += i == j ? 2 : 1;
             if (i != j) rhs[j] -= level, weight[j] += 1;
@@ -251,21 +290,21 @@ static void exponents(int32_t n, const int64_t *ap, const int32_t *ai, const dou
 }
 
 mpk_status mpki_level(mpk_context *ctx, int32_t n, const int64_t *ap, const int32_t *ai,
-                      const double *absval, double *scale) {
+                      const double *entry, double *scale) {
     enum { STEPS = 100 };
     const double ENOUGH = 0.1; /* square of an exponent's error, on average */
     double *work = MPKI_ZNEW(ctx, "equilibrate", 5 * (int64_t)n, double);
     if (!work) return mpki_failed(ctx);
     double *u = work, *r = work + n, *p = r + n, *q = p + n, *weight = q + n;
     double rho = 0;
-    exponents(n, ap, ai, absval, r, weight);
+    exponents(n, ap, ai, entry, r, weight);
     for (int32_t i = 0; i < n; i++) {
         p[i] = weight[i] > 0 ? r[i] / weight[i] : 0;
         rho += r[i] * p[i];
     }
     for (int step = 0; step < STEPS && rho > ENOUGH * n; step++) {
         double pq = 0, next = 0;
-        add_levels(n, ap, ai, absval, p, q);
+        add_levels(n, ap, ai, entry, p, q);
         for (int32_t i = 0; i < n; i++) pq += p[i] * q[i];
         if (!(pq > 0)) break;
         for (int32_t i = 0; i < n; i++) {

@@ -33,7 +33,7 @@ typedef struct eliminating {
 
 enum {
     SHARED = 100000, /* edges from which there are parts */
-    EACH = 8,        /* parts for a thread, about */
+    EACH = 3,        /* parts for a thread, about: what is above more of them is one thread's */
     SMALL = 32       /* with less than this part of its share one is not worth a task */
 };
 

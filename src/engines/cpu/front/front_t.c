@@ -170,13 +170,10 @@ static void below_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void pull(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t end, int64_t k0,
                  int64_t k1) {
-    if (c1 <= c0) return;
-    if (end == f->w) {
-        FN(rank_columns)(f, rules, work, pool, worker, c0, c1, c0, f->nrows, k0, k1);
-    } else {
-        FN(rank_columns)(f, rules, work, pool, worker, c0, c1, c0, end, k0, k1);
-        FN(rank_columns)(f, rules, work, pool, worker, c0, c1, f->w, f->nrows, k0, k1);
-    }
+    const bool all = end == f->w;
+    const mpki_rank_region parts[2] = {{c0, c1, c0, all ? f->nrows : end},
+                                       {c0, c1, f->w, f->nrows}};
+    FN(rank_regions)(f, rules, work, pool, worker, parts, all ? 1 : 2, k0, k1);
 }
 
 /* Width of the block at p: it does not cross the edge of a panel. */
@@ -315,17 +312,14 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
 
         int64_t left = b - ne, untried = end - (p + b);
         if (left > 0 && b2 > 0) { /* columns will change places: bring all to the same state */
-            for (int64_t j0 = ready, j1; j0 < end; j0 = j1) {
-                j1 = j0 + width(j0, end, MPKI_PANEL);
-                pull(f, rules, work, pool, worker, j0, j1, end, base, p);
-            }
+            pull(f, rules, work, pool, worker, ready, end, end, base, p);
             base = p;
         }
         if (left > 0) ready = seen = base;
         if (end < w &&
             ne > 0) { /* push to the rejected: their rows of untried columns, and their columns */
-            FN(rank_columns)(f, rules, work, pool, worker, p + b, end, end, w, p, p + ne);
-            FN(rank_columns)(f, rules, work, pool, worker, end, w, end, f->nrows, p, p + ne);
+            const mpki_rank_region parts[2] = {{p + b, end, end, w}, {end, w, end, f->nrows}};
+            FN(rank_regions)(f, rules, work, pool, worker, parts, 2, p, p + ne);
         }
         for (int64_t k = 0; k < left && k < untried; k++)
             FN(front_swap)(f, rules->hermitian, p + ne + k, end - 1 - k);

@@ -51,12 +51,14 @@ void FN(rank_pack)(const FN(rank) * u, mpki_pool *pool, int worker);
 int64_t FN(rank_packed_items)(int64_t rows, mpki_pool *pool);
 void FN(rank_packed_item)(mpki_pool *pool, int worker, void *rank, int64_t item);
 
-/** Update columns c0 .. c1-1, rows from row0 (at least the column's own), by pivots k0 .. k1-1.
- *  work [in] the worker's own; with a pool: an array, one for each worker */
-void FN(rank_columns)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
-                      mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t row0,
-                      int64_t row1, int64_t k0, int64_t k1);
-
+/** Columns c0 .. c1-1, rows row0 (at least the column's own) .. row1-1. */
+typedef struct mpki_rank_region {
+    int64_t c0, c1, row0, row1;
+} mpki_rank_region;
+/** Update regions, which have nothing in common, by pivots k0 .. k1-1. */
+void FN(rank_regions)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                      mpki_pool *pool, int worker, const mpki_rank_region *region, int count,
+                      int64_t k0, int64_t k1);
 /** How columns ne .. np-1 of a block are taken back: the rows below and the diagonal block become
  * what they are when only the first ne columns have been eliminated. X = L21 D involved no division
  * by a small pivot, so this adds no error beyond that of the elimination itself. */

@@ -114,19 +114,92 @@ static void rank_update(FN(rank) * u, FN(front_work) * work, mpki_pool *pool, in
         mpki_pool_for(pool, worker, items, rank_item, u);
 }
 
-void FN(rank_columns)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
-                      mpki_pool *pool, int worker, int64_t c0, int64_t c1, int64_t row0,
-                      int64_t row1, int64_t k0, int64_t k1) {
-    FN(front_work) *works = work - (pool ? worker : 0);
-    for (int64_t j0 = c0, j1; j0 < c1; j0 = j1) {
-        j1 = (j0 / MPKI_PANEL + 1) * MPKI_PANEL;
-        if (j1 > c1) j1 = c1;
-        int64_t r0 = row0 > j0 ? row0 : j0;
-        FN(rank)
-        u = {f,         rules, works, r0, row1, j0, k0, k1, (int32_t)(j1 - j0), at(f, r0, j0),
-             ld(f, j0), 0,     0};
-        rank_update(&u, work, pool, worker);
+/* Regions whose columns are cut into panels, and their rows into strips of `step`. */
+typedef struct regions {
+    FN(front) * f;
+    const FN(front_rules) * rules;
+    FN(front_work) * works;
+    const mpki_rank_region *region;
+    int count;
+    int64_t k0, k1, step;
+} regions;
+
+static int64_t next_panel(const mpki_rank_region *r, int64_t j) {
+    const int64_t edge = (j / MPKI_PANEL + 1) * MPKI_PANEL;
+    return edge < r->c1 ? edge : r->c1;
+}
+
+static int64_t rows_of(const mpki_rank_region *r, int64_t j) {
+    const int64_t rows = r->row1 - (r->row0 > j ? r->row0 : j);
+    return rows > 0 ? rows : 0;
+}
+
+/* The panel that begins with column j. */
+static FN(rank) panel_of(const regions *s, const mpki_rank_region *r, int64_t j) {
+    const int64_t r0 = r->row0 > j ? r->row0 : j;
+    return (FN(rank)){s->f,
+                      s->rules,
+                      s->works,
+                      r0,
+                      r->row1,
+                      j,
+                      s->k0,
+                      s->k1,
+                      (int32_t)(next_panel(r, j) - j),
+                      at(s->f, r0, j),
+                      ld(s->f, j),
+                      0,
+                      0};
+}
+
+/* Panels with rows, all their rows, and strips of these. */
+static int64_t count_strips(const regions *s, int64_t *panels, int64_t *rows) {
+    int64_t strips = 0;
+    *panels = *rows = 0;
+    for (const mpki_rank_region *r = s->region; r < s->region + s->count; r++)
+        for (int64_t j = r->c0; j < r->c1; j = next_panel(r, j)) {
+            const int64_t of = rows_of(r, j);
+            *panels += of > 0;
+            *rows += of;
+            strips += (of + s->step - 1) / s->step;
+        }
+    return strips;
+}
+
+static void region_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const regions *s = arg;
+    (void)pool;
+    for (const mpki_rank_region *r = s->region; r < s->region + s->count; r++)
+        for (int64_t j = r->c0; j < r->c1; j = next_panel(r, j)) {
+            const int64_t strips = (rows_of(r, j) + s->step - 1) / s->step;
+            if (item >= strips) {
+                item -= strips;
+                continue;
+            }
+            const FN(rank) u = panel_of(s, r, j);
+            const int64_t r0 = u.row0 + item * s->step, r1 = r0 + s->step;
+            FN(rank_rows)(&u, &s->works[worker], r0, r1 < u.row1 ? r1 : u.row1);
+            return;
+        }
+}
+
+void FN(rank_regions)(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
+                      mpki_pool *pool, int worker, const mpki_rank_region *region, int count,
+                      int64_t k0, int64_t k1) {
+    regions s = {f, rules, work - (pool ? worker : 0), region, count, k0, k1, 1};
+    int64_t panels = 0, rows = 0;
+    if (k1 <= k0) return;
+    if (pool && !f->right) count_strips(&s, &panels, &rows);
+    if (panels > 1) { /* in one loop: of few rows a panel has work for few */
+        s.step = item_rows(rows, 3 * (int64_t)mpki_pool_threads(pool));
+        mpki_pool_for(pool, worker, count_strips(&s, &panels, &rows), region_item, &s);
+        return;
     }
+    for (const mpki_rank_region *r = region; r < region + count; r++)
+        for (int64_t j = r->c0; j < r->c1; j = next_panel(r, j)) {
+            FN(rank) u = panel_of(&s, r, j);
+            rank_update(&u, work, pool, worker);
+        }
 }
 
 /* ---- the contribution: panels of columns, cut into strips, in one loop ------------------------ */

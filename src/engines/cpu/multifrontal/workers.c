@@ -25,6 +25,7 @@ typedef struct plan {
     const mpki_tree_view *tree;
     double *cost, *alone, *path; /* nsuper */
     double all, share;
+    double gain; /* of time: another worker has to leave less than this */
     int walks;
 } plan;
 
@@ -50,7 +51,8 @@ static double most_helpers(const plan *p) {
 
 /* So many, `most` at most, and the seconds that they are expected to take. */
 static int useful(const plan *p, int most, double wake, double *time_s) {
-    static const double GAIN = 0.95, LOSS = 0.05; /* of time, to take more; of each worker's */
+    /* of each worker's time; and of the shorter of path and share, which do not wholly overlap */
+    static const double LOSS = 0.05, BESIDE = 0.2;
     static const double RATE = 1e6 * MPKI_COSTS_A_MICROSECOND;
     const double helpers = most_helpers(p);
     double path = longest_path(p, 1);
@@ -58,10 +60,10 @@ static int useful(const plan *p, int most, double wake, double *time_s) {
     *time_s = p->all / RATE;
     for (int before = 1, k; (k = next_number(before)) <= most; before = k) {
         if (before < helpers) path = longest_path(p, k);
-        const double share = p->all / k;
-        const double time = ((share > path ? share : path) + LOSS * share) / RATE +
+        const double share = p->all / k, longer = share > path ? share : path;
+        const double time = (longer + BESIDE * (share + path - longer) + LOSS * share) / RATE +
                             p->walks * (k + MPKI_WAKES_A_WALK) * wake;
-        if (time < GAIN * *time_s) best = k, *time_s = time;
+        if (time < p->gain * *time_s) best = k, *time_s = time;
     }
     return best;
 }
@@ -75,6 +77,7 @@ static void rows_of(const mpki_tree_view *tree, int32_t s, double *w, double *m)
 
 static void plan_factor(plan *p) {
     p->share = MPKI_SHARE_FACTOR;
+    p->gain = 0.97;
     p->walks = 1;
     p->all = 0;
     for (int32_t s = 0; s < p->tree->nsuper; s++) {
@@ -90,6 +93,7 @@ static void plan_factor(plan *p) {
  * side. */
 static void plan_solve(plan *p, double each) {
     p->share = MPKI_SHARE_SOLVE;
+    p->gain = 0.95;
     p->walks = 2;
     p->all = 0;
     for (int32_t s = 0; s < p->tree->nsuper; s++) p->alone[s] = 0;
