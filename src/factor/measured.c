@@ -77,10 +77,7 @@ static mpk_status measure(mpk_factor *fac, struct mpki_measured *m, bool older) 
     }
     if (r && !mpk_failed(status)) {
         products(&work, m, r, level);
-        const int in =
-            MPKI_DISPATCH(scalar, measured_inverse)(n, m->count, m->u, r, level, m->inverse);
-        m->valid = in > 0;
-        m->whole = in == m->count;
+        m->valid = MPKI_DISPATCH(scalar, measured_inverse)(n, m->count, m->u, r, level, m->inverse);
     }
     mpki_release(fac->ctx, r);
     mpki_solve_work_free(fac->ctx, &work);
@@ -112,15 +109,15 @@ mpk_status mpki_measured_make(mpk_factor *fac, bool *made) {
     const int64_t zeros = fac->info.inertia.zero;
     const mpki_direct_engine *direct = fac->engine->direct;
     const size_t size = mpk_scalar_size(an->scalar);
-    mpki_weak_pivot list[MPKI_WEAK_MOST];
+    mpki_weak_pivot list[MPKI_WEAK_MOST + 1];
     *made = false;
     mpki_measured_age(fac);
     if (!counted || an->split || mpki_lossy(fac) || fac->engine->memory != MPK_HOST ||
         zeros > MPKI_WEAK_MOST)
         return MPK_OK;
     int count = direct->zeros(fac->direct, zeros, MPKI_WEAK_MOST, list);
-    count += direct->weak(fac->direct, small, MPKI_WEAK_MOST - count, list + count);
-    if (count == 0) return MPK_OK;
+    count += direct->weak(fac->direct, small, MPKI_WEAK_MOST + 1 - count, list + count);
+    if (count == 0 || count > MPKI_WEAK_MOST) return MPK_OK;
     by_place(list, count);
     const bool older = same_places(fac->measured, list, count);
     if (!older) {
@@ -134,7 +131,7 @@ mpk_status mpki_measured_make(mpk_factor *fac, bool *made) {
         m->u = mpki_alloc(fac->ctx, STAGE, count * (int64_t)an->n, size);
         m->inverse = mpki_alloc(fac->ctx, STAGE, count * count, size);
     }
-    memcpy(m->list, list, sizeof list);
+    memcpy(m->list, list, sizeof m->list);
     mpk_status status = m->u && m->inverse ? measure(fac, m, older) : mpki_failed(fac->ctx);
     *made = m->valid && !mpk_failed(status);
     if (!*made) mpki_measured_drop(fac);

@@ -173,13 +173,15 @@ static void test_lost_pivots(void **unused) {
         if (singular) {
             assert_int_not_equal(s.fac->info.rank, MPK_RANK_FULL);
             assert_int_equal(mpki_measured_make(s.fac, &made), MPK_OK);
+            assert_false(made);
+            end(&s);
+            continue;
         }
         assert_true(mpki_measured(s.fac) && s.fac->measured->count == SMALL);
-        assert_int_equal(s.fac->measured->whole, !singular);
-        assert_true(singular || s.fac->known.measures);
+        assert_true(s.fac->known.measures);
         assert_true(solve_error(&s) <= 1e-14);
         factorized = applied = 0;
-        for (int turn = 0; turn < TURNS && !singular; turn++) {
+        for (int turn = 0; turn < TURNS; turn++) {
             mpk_status status;
             const mpk_factor_info info = next(&s, &status);
             assert_int_equal(status, MPK_OK);
@@ -189,9 +191,8 @@ static void test_lost_pivots(void **unused) {
             assert_true(solve_error(&s) <= 1e-14);
             applied = before;
         }
-        if (!singular)
-            print_message("lost: %d factorizations, %d triangles\n", factorized, applied);
-        if (!singular) assert_int_equal(factorized, TURNS);
+        print_message("lost: %d factorizations, %d triangles\n", factorized, applied);
+        assert_int_equal(factorized, TURNS);
         assert_true(applied <= 6 * TURNS);
         end(&s);
     }
