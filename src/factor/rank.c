@@ -420,7 +420,7 @@ static mpk_status look_at_raised(verdict *v, bool *stands) {
     if (*stands) conclude(v);
     if (mpk_failed(status) || *stands) return status;
     bool there = false;
-    rest_second(&fac->known);
+    fac->known.second = (mpki_rest){MPKI_REST_LONG, MPKI_REST_LONG};
     mpk_factor *other = mpki_twin(fac);
     status = mpki_failed(fac->ctx);
     if (!mpk_failed(status)) {
