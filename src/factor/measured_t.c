@@ -19,40 +19,36 @@ double FN(measured_level)(int32_t n, const void *vv, const double *w) {
     return sum;
 }
 
-int FN(measured_inverse)(int32_t n, int count, const void *vu, const void *vr, const double *level,
-                         void *inverse) {
+bool FN(measured_inverse)(int32_t n, int count, const void *vu, const void *vr, const double *level,
+                          void *inverse) {
     enum { CLEAR = 1000 };
     const T *u = vu, *r = vr;
     T t[MPKI_WEAK_MOST][MPKI_WEAK_MOST], *out = inverse;
-    double size[MPKI_WEAK_MOST]; /* pivots differ by many orders of magnitude; 0: left out */
-    int in = 0;
-    memset(out, 0, (size_t)(count * count) * sizeof *out);
+    double size[MPKI_WEAK_MOST]; /* pivots differ by many orders of magnitude */
+    double noise = 0;            /* of t so scaled */
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++)
             t[i][j] = -product(n, u + (int64_t)i * n, r + (int64_t)j * n);
     for (int i = 0; i < count; i++) {
         const double tii = (double)t_abs(t[i][i]);
-        if (!isfinite(tii)) return 0;
-        size[i] = tii > CLEAR * (double)R_EPS * level[i] ? sqrt(tii) : 0;
-        in += size[i] > 0;
+        noise = fmax(noise, CLEAR * (double)R_EPS * level[i] / tii);
+        if (!(noise < 1) || !isfinite(tii)) return false;
+        size[i] = sqrt(tii);
     }
     for (int j = 0; j < count; j++) {
         T b[MPKI_WEAK_MOST][MPKI_WEAK_MOST], c[MPKI_WEAK_MOST];
-        if (!(size[j] > 0)) continue;
         for (int i = 0; i < count; i++) {
             c[i] = t_make(i == j, 0);
-            for (int k = 0; k < count; k++)
-                b[i][k] = size[i] > 0 && size[k] > 0 ? t[i][k] / (R)size[i] / (R)size[k]
-                                                     : t_make(i == k, 0);
+            for (int k = 0; k < count; k++) b[i][k] = t[i][k] / (R)size[i] / (R)size[k];
         }
-        FN(null_solve)(count, b, c);
+        if (FN(null_solve)(count, b, c) < count) return false;
         for (int i = 0; i < count; i++) {
-            if (!(size[i] > 0)) continue;
+            if (!((double)t_abs(c[i]) * noise < 1)) return false;
             out[j * count + i] = c[i] / (R)size[i] / (R)size[j];
-            if (!isfinite((double)t_abs(out[j * count + i]))) return 0;
+            if (!isfinite((double)t_abs(out[j * count + i]))) return false;
         }
     }
-    return in;
+    return true;
 }
 
 void FN(measured_part)(int32_t n, const struct mpki_measured *m, const void *x, void *vc) {

@@ -188,8 +188,7 @@ static mpk_status factorize_twin(verdict *v, mpk_factor *other, unsigned what, b
     mpki_numeric_result result;
     v->used = true;
     fac->known.tried |= what;
-    if (what && fac->known.second.left == 0)
-        mpki_rest_of(&fac->known.second, false, MPKI_REST_LONG);
+    if (what) rest_second(&fac->known);
     other->effort = fmax(fac->effort, 0.5 * mpki_effort_of_factor(fac));
     *there = false;
     mpk_status status = mpki_factorize_once(other, &stop, &result);
@@ -218,6 +217,15 @@ static void take_twin(mpk_factor *fac, mpk_factor *other) {
     fac->info.again = 1;
 }
 
+/* What the twin shows to be of A's kernel, but not its numbers. */
+static void take_vectors(mpk_factor *fac, mpk_factor *other) {
+    mpki_kernel_forget(fac);
+    fac->known.vector = other->known.vector;
+    fac->known.count = other->known.count;
+    other->known.vector = NULL;
+    other->known.count = 0;
+}
+
 /* In another way: by the other scaling or with a lower bound of zero pivots; the better factor is
  * kept. */
 static mpk_status try_other(verdict *v, unsigned what, evidence *e) {
@@ -241,7 +249,10 @@ static mpk_status try_other(verdict *v, unsigned what, evidence *e) {
         if (other->info.inertia.zero > 0) its.eta = other->info.rank_bound;
     }
     if (there && !mpk_failed(status) && better(other, &its, fac, e, v->bound)) {
-        take_twin(fac, other);
+        if (mpki_measured(fac)) /* as accurate, for less */
+            take_vectors(fac, other);
+        else
+            take_twin(fac, other);
         *e = its;
     }
     drop_twin(&other);
@@ -390,7 +401,8 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
     if (!mpk_failed(status) && what && may_try(v, what)) {
         status = try_known(v, &e.omega);
         v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
-        if (!mpk_failed(status) && (none || v->rescue) && !mpki_measured(fac))
+        if (!mpk_failed(status) && (v->first || v->asked || !mpki_measured(fac)) &&
+            (none || v->rescue))
             status = try_other(v, what, &e);
     }
     if (mpk_failed(status)) return status;
@@ -417,7 +429,7 @@ static mpk_status look_at_raised(verdict *v, bool *stands) {
     if (*stands) conclude(v);
     if (mpk_failed(status) || *stands) return status;
     bool there = false;
-    rest_second(&fac->known);
+    fac->known.second = (mpki_rest){MPKI_REST_LONG, MPKI_REST_LONG};
     mpk_factor *other = mpki_twin(fac);
     status = mpki_failed(fac->ctx);
     if (!mpk_failed(status)) {
@@ -488,8 +500,12 @@ static mpk_status look_measured(verdict *v, bool *done) {
     if (!(omega <= mpki_accuracy(&fac->options, fac->an->scalar))) {
         mpki_measured_drop(fac);
         known->measures = false;
-    } else if (fac->measured->whole) {
-        mpki_kernel_forget(fac);
+    } else { /* but others may be of a kernel, as older values have shown */
+        if (fac->info.inertia.zero > 0 && known->count > 0 && due(v, &known->moved)) {
+            status = mpki_kernel_again(fac, &v->eta);
+            mpki_rest_of(&known->moved, v->eta <= v->bound, MPKI_REST_SHORT);
+        }
+        if (!(v->eta <= v->bound)) mpki_kernel_forget(fac);
         if (fac->info.inertia.zero > 0) conclude(v);
         *done = true;
     }

@@ -68,8 +68,8 @@ enum { MPKI_WEAK_MOST = 8, MPKI_FLATNESS_MOST = 20 };
      *  vector the g with the least max |g_i| / w_i. Returns false where r is not finite */        \
     bool mpki_##p##_null_share(int32_t n, int count, const void *u, const double *w, void *r);            \
     /** c := B^-1 c of order k, rows of B being MPKI_WEAK_MOST long; 0 where B is singular to           \
-     *  rounding. B is overwritten */ \
-    void mpki_##p##_null_solve(int k, void *b, void *c);                                                  \
+     *  rounding. B is overwritten. Returns its rank */ \
+    int mpki_##p##_null_solve(int k, void *b, void *c);                                                   \
     /** v := a sum of the `count` vectors u, with coefficients between 1 and 2 */                         \
     void mpki_##p##_null_sum(int32_t n, int count, const void *u, void *v);                               \
     /** |v^H r| / sum of |v_i| W_i, r = work->r = -A v as flatness() left it, W_i what           \

@@ -230,7 +230,7 @@ mpki_flatness FN(flatness)(const double *scale, double bound, int most_products,
 }
 
 /* x with B x = c, by complete pivoting; where B is singular to rounding, 0. */
-void FN(null_solve)(int k, void *vb, void *vc) {
+int FN(null_solve)(int k, void *vb, void *vc) {
     T(*b)[MPKI_WEAK_MOST] = vb, *c = vc;
     int column[MPKI_WEAK_MOST];
     double first = 0;
@@ -268,6 +268,7 @@ void FN(null_solve)(int k, void *vb, void *vc) {
         x[column[i]] = t_mul(y, t_inv(b[i][i]));
     }
     memcpy(c, x, (size_t)k * sizeof *x);
+    return rank;
 }
 
 /* e^(i arg x), 0 for 0 */
