@@ -13,9 +13,9 @@
 
 /* Freed blocks of at least KEPT_LEAST bytes wait for the next call, up to KEPT_LIMIT in all: pages
  * fresh from the system cost a small problem as much as its factorization. They fill what is below
- * the most that the context has ever had in use, and KEPT_BEYOND: so the process never holds more
- * than that. Not under AddressSanitizer, from which it would hide errors. */
-enum { KEPT_LEAST = 1 << 15, KEPT_BEYOND = 1 << 18 };
+ * the most that the context has ever had in use, and KEPT_BEYOND or a 64th above it: so the process
+ * never holds more than that. Not under AddressSanitizer, from which it would hide errors. */
+enum { KEPT_LEAST = 1 << 15, KEPT_BEYOND = 1 << 20 };
 #if defined(__SANITIZE_ADDRESS__)
 static const size_t KEPT_LIMIT = 0;
 #elif defined(__has_feature)
@@ -222,7 +222,8 @@ static void make_place(mpk_context *ctx, size_t whole) {
     if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return;
     const int64_t next = atomic_load(&ctx->now_bytes) + (int64_t)whole;
     const int64_t most = atomic_load(&ctx->most_bytes), bound = atomic_load(&ctx->bound_bytes);
-    int64_t kept = (most > next ? most - next : 0) + most / 64 + KEPT_BEYOND;
+    int64_t kept = most / 64 > KEPT_BEYOND ? most / 64 : KEPT_BEYOND;
+    if (most > next) kept += most - next;
     if (bound > 0 && kept > bound - next) kept = bound - next;
     lock_kept(ctx);
     while (ctx->kept.count > 0 && (int64_t)ctx->kept.bytes > kept) drop_oldest(ctx);

@@ -108,14 +108,14 @@ static void test_place(void **unused) {
             b.at[k] = MPKI_NEW(ctx, "test", b.size[k] = round ? 700000 : 400000, char);
             number(&b, k);
             mpk_memory_usage(ctx, NULL, &most);
-            assert_true((double)given <= 1.02 * (double)most + (1 << 18));
+            assert_true((double)given <= 1.02 * (double)most + (1 << 20));
         }
         for (int k = 0; k < BLOCKS; k++) release_one(ctx, &b, k);
     }
     for (int step = 0; step < 400; step++) {
         replace_one(ctx, &b);
         mpk_memory_usage(ctx, NULL, &most);
-        assert_true((double)given <= 1.02 * (double)most + (1 << 18));
+        assert_true((double)given <= 1.02 * (double)most + (1 << 20));
     }
     for (int k = 0; k < BLOCKS; k++) release_one(ctx, &b, k);
     mpk_context_destroy(&ctx);

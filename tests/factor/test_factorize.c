@@ -591,7 +591,7 @@ static void test_late_columns(void **state) {
     mpk_options o;
     mpk_options_init(&o);
     o.matching = MPK_OFF;
-    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 12", 1, &problem), MPK_OK);
+    assert_int_equal(mpk_problem_generate(ctx, "nlpkkt 14", 1, &problem), MPK_OK);
     mpk_problem_view_get(problem, &view);
     const size_t n = (size_t)view.n;
     assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
@@ -606,7 +606,7 @@ static void test_late_columns(void **state) {
             mpk_factor_info_get(fac, &found);
             assert_true(found.rejected > view.n / 2);
             if (!TEST_SANITIZED) /* else memory is the C library's, and not given back in part */
-                assert_true((double)found.bytes < 1.5 * 8 * (double)found.nnz);
+                assert_true((double)found.bytes < 1.6 * 8 * (double)found.nnz);
             double *d = calloc(2 * n, sizeof *d);
             assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, d, 2 * n * sizeof *d), MPK_OK);
             if (first) assert_memory_equal(first, d, 2 * n * sizeof *d);
