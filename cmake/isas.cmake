@@ -45,3 +45,26 @@ endforeach()
 if(MPKI_ISAS EQUAL 0)
     message(FATAL_ERROR "METAPACK_ISAS names no instruction set")
 endif()
+
+# Kernels of one instruction set, compiled with more options than that has. What the compiler has for AVX takes longer to read
+# than most of them take to compile: read once, for all that are compiled alike. A compiler cache is better at it.
+function(metapack_intrinsics target isa)
+    if(NOT isa MATCHES "^avx" OR NOT CMAKE_C_COMPILER_ID STREQUAL GNU OR CMAKE_C_COMPILER_LAUNCHER)
+        return()
+    endif()
+    string(REGEX REPLACE "[^A-Za-z0-9]" "" name "${isa}${ARGN}")
+    set(begin ${CMAKE_CURRENT_BINARY_DIR}/intrinsics/${name}.h)
+    if(NOT TARGET metapack_intrinsics_${name})
+        string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+        separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}}")
+        get_directory_property(options COMPILE_OPTIONS)
+        file(WRITE ${begin}.new "#include <immintrin.h>\n")
+        configure_file(${begin}.new ${begin} COPYONLY)
+        add_custom_command(OUTPUT ${begin}.gch DEPENDS ${begin}
+            COMMAND ${CMAKE_C_COMPILER} ${flags} -std=gnu11 -fPIC -fvisibility=hidden ${options} ${ARGN} ${MPKI_ISA_FLAGS_${isa}}
+                    -x c-header ${begin} -o ${begin}.gch COMMENT "intrinsics/${name}.h" VERBATIM)
+        add_custom_target(metapack_intrinsics_${name} DEPENDS ${begin}.gch)
+    endif()
+    add_dependencies(${target} metapack_intrinsics_${name})
+    target_compile_options(${target} PRIVATE -include ${begin})
+endfunction()
