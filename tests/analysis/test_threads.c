@@ -90,19 +90,19 @@ static void assert_same(const mpk_analysis *a, const mpk_analysis *b) {
 
 static void test_same(void **state) {
     (void)state;
-    static const int threads[] = {1, 2, 3, 8};
+    static const int threads[] = {1, 8, 3, 2};
     mpki_context_set_cores(ctx, 8);
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
         mpk_problem *a = make(specs[k]);
         mpk_analysis *an[4] = {NULL};
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < 4 - 2 * TEST_SANITIZED; t++) {
             const mpk_options o = options_of(threads[t]);
             assert_int_equal(mpk_analyse(ctx, a, &o, &an[t]), specs[k] ? MPK_OK : MPK_SINGULAR);
             assert_int_equal(mpki_analysis_check(ctx, an[t]), MPK_OK);
             assert_same(an[0], an[t]);
         }
         assert_true(specs[k] || mpki_core_is_part(&an[0]->core));
-        for (int t = 0; t < 4; t++) mpk_analysis_destroy(&an[t]);
+        for (int t = 0; t < 4 - 2 * TEST_SANITIZED; t++) mpk_analysis_destroy(&an[t]);
         mpk_problem_destroy(&a);
     }
 }
@@ -161,7 +161,8 @@ static void test_failing_memory(void **state) {
     for (size_t s = 0; s < sizeof some / sizeof *some; s++) {
         mpk_problem *a = make(some[s]);
         bool succeeded = false;
-        for (long k = 0; !succeeded; k += k < 90 ? 1 + 2 * TEST_SANITIZED : some[s] ? 97 : 31) {
+        for (long k = 0; !succeeded; k += k < 90 ? 1 + 4 * TEST_SANITIZED
+                                                 : (some[s] ? 97 : 31) * (1 + 3 * TEST_SANITIZED)) {
             failing f = {.countdown = -1};
             const mpk_allocator allocator = {failing_alloc, failing_release, &f};
             const mpk_options o = options_of(4);
