@@ -185,7 +185,7 @@ function(mpki_petsc_example name path ranks expression)
     string(MAKE_C_IDENTIFIER petsc_${path} target)
     if(NOT TARGET ${target})
         mpki_petsc_program(${target} real ${MPKI_PETSC_EXAMPLES}/${path}.c)
-        target_compile_options(${target} PRIVATE -w)
+        target_compile_options(${target} PRIVATE -w -O0) # what takes time there is PETSc
     endif()
     mpki_petsc_test(example_${name}_${ranks} real ${ranks} ${target} ${ARGN})
     set_tests_properties(plugins_petsc_real_example_${name}_${ranks} PROPERTIES

@@ -93,12 +93,12 @@ static void assert_same(const mpk_analysis *a, const mpk_analysis *b) {
 }
 
 static void test_same_for(mpk_device device) {
-    static const int threads[] = {1, 2, 3, 8};
+    static const int threads[] = {1, 8, 3, 2};
     mpki_context_set_cores(ctx, 8);
     for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
         mpk_problem *a = make(specs[k]);
         mpk_analysis *an[4] = {NULL};
-        for (int t = 0; t < 4; t++) {
+        for (int t = 0; t < 4 - 2 * TEST_SANITIZED; t++) {
             const mpk_options o = options_for(device, threads[t]);
             assert_int_equal(mpk_analyse(ctx, a, &o, &an[t]), specs[k] ? MPK_OK : MPK_SINGULAR);
             assert_int_equal(an[t]->info.ordered_for, device);
@@ -106,7 +106,7 @@ static void test_same_for(mpk_device device) {
             assert_same(an[0], an[t]);
         }
         assert_true(specs[k] || mpki_core_is_part(&an[0]->core));
-        for (int t = 0; t < 4; t++) mpk_analysis_destroy(&an[t]);
+        for (int t = 0; t < 4 - 2 * TEST_SANITIZED; t++) mpk_analysis_destroy(&an[t]);
         mpk_problem_destroy(&a);
     }
 }
@@ -177,7 +177,8 @@ static void test_failing_memory(void **state) {
         mpk_problem *a = make(some[s]);
         const mpk_device device = s == 3 ? MPK_ON_CUDA : MPK_ON_CPU;
         bool succeeded = false;
-        for (long k = 0; !succeeded; k += k < 90 ? 1 + 2 * TEST_SANITIZED : some[s] ? 97 : 31) {
+        for (long k = 0; !succeeded; k += k < 90 ? 1 + 4 * TEST_SANITIZED
+                                                 : (some[s] ? 97 : 31) * (1 + 3 * TEST_SANITIZED)) {
             failing f = {.countdown = -1};
             const mpk_allocator allocator = {failing_alloc, failing_release, &f};
             const mpk_options o = options_for(device, 4);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Orders tried side by side are those tried one after the other, and nothing is lost where one
  * fails. */
+#include "../sanitized.h"
 #include "context.h"
 
 #include "core/pool.h"
@@ -25,10 +26,10 @@ static void test_side_by_side(void **state) {
         mpk_problem *a = NULL;
         assert_int_equal(mpk_problem_generate(ctx, cases[k], 1, &a), MPK_OK);
         for (int device = k == 0; device < 2; device++) {
-            static const int threads[] = {1, 4, 6};
+            static const int threads[] = {1, 6, 4};
             mpk_analysis *an[3] = {NULL};
             mpk_analysis_info info[3];
-            for (int t = 0; t < 3; t++) {
+            for (int t = 0; t < 3 - TEST_SANITIZED; t++) {
                 const mpk_options o = options_of(device ? MPK_ON_CUDA : MPK_ON_CPU, threads[t]);
                 assert_int_equal(mpk_analyse(ctx, a, &o, &an[t]), MPK_OK);
                 mpk_analysis_info_get(an[t], &info[t]);
@@ -38,7 +39,7 @@ static void test_side_by_side(void **state) {
                 assert_memory_equal(an[t]->perm, an[0]->perm,
                                     (size_t)an[0]->n * sizeof *an[0]->perm);
             }
-            for (int t = 0; t < 3; t++) mpk_analysis_destroy(&an[t]);
+            for (int t = 0; t < 3 - TEST_SANITIZED; t++) mpk_analysis_destroy(&an[t]);
         }
         mpk_problem_destroy(&a);
     }
@@ -54,7 +55,9 @@ static void test_failing_memory(void **state) {
         assert_int_equal(mpk_context_create(NULL, &apart), MPK_OK);
         assert_int_equal(mpk_problem_generate(apart, spec[s], 1, &a), MPK_OK);
         bool succeeded = false;
-        for (long k = 0; !succeeded; k += k < 60 ? 1 : 61) {
+        for (long k = 0; !succeeded; k += k < 60           ? 1 + 2 * TEST_SANITIZED
+                                          : TEST_SANITIZED ? 244
+                                                           : 61) {
             failing f = {.countdown = -1};
             mpk_allocator allocator = {failing_alloc, failing_release, &f};
             mpk_context *c = NULL;
@@ -96,7 +99,8 @@ static void test_cancelled(void **state) {
     mpk_analysis *an = NULL;
     mpk_status status = MPK_ERR_CANCELLED;
     mpk_context_set_progress(ctx, stop, &q);
-    for (; mpk_failed(status) && q.stop_at < 1000; q.stop_at++) { /* at each place that asks */
+    for (; mpk_failed(status) && q.stop_at < 1000;
+         q.stop_at += 1 + 2 * TEST_SANITIZED) { /* at each place that asks */
         q.times = 0;
         status = mpk_analyse(ctx, a, &o, &an);
         assert_true(status == MPK_OK || status == MPK_ERR_CANCELLED);

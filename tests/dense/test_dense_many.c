@@ -119,7 +119,7 @@ static void check(many *t, mpk_dense_info *info) {
 static void test_all_kinds(void **unused) {
     (void)unused;
     static const int sizes[][2] = {{1, 5}, {9, 4}, {130, 3}, {131, 16}, {300, 33}};
-    for (int scalar = MPK_S; scalar <= MPK_Z; scalar++)
+    for (int scalar = TEST_SCALAR_FIRST; scalar <= MPK_Z; scalar += TEST_SCALAR_STEP)
         for (int hermitian = 0; hermitian <= (scalar >= MPK_C); hermitian++)
             for (int upper = 0; upper < 2; upper++)
                 for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {

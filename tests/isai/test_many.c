@@ -78,7 +78,7 @@ static void test_bits(void **unused) {
             o.limit = 40, o.over = MPK_ISAI_LESS;
             o.relax = kind == MPK_ISAI_UPPER;
             if (scalar == MPK_Z) o.precision = MPK_PRECISION_SINGLE;
-            for (o.threads = 1; o.threads <= 5; o.threads += 2) {
+            for (o.threads = 1; o.threads <= 5; o.threads += TEST_SANITIZED ? 4 : 2) {
                 mpk_isai *isai = create(ctx, &a, &o);
                 for (int values = 0; values < 2; values++) {
                     numbers r = numbers_of(ctx, isai, scalar);

@@ -199,10 +199,12 @@ static void run(const trial *t) {
 
 static void test_direct(void **state) {
     static const trial trials[] = {
-        {"helmholtz 2d 60 0.3", "method=ldlt threads=1"},
-        {"nlpkkt 5", "method=ldlt threads=2 matching=on"},
-        {"random 400 0.9", "method=ldlt threads=2 ordering=amd"},
-        {"helmholtz 3d 10 0.3", "method=ldlt threads=1 ordering=nd"},
+        {TEST_SANITIZED ? "helmholtz 2d 24 0.3" : "helmholtz 2d 60 0.3", "method=ldlt threads=1"},
+        {TEST_SANITIZED ? "nlpkkt 3" : "nlpkkt 5", "method=ldlt threads=2 matching=on"},
+        {TEST_SANITIZED ? "random 150 0.9" : "random 400 0.9",
+         "method=ldlt threads=2 ordering=amd"},
+        {TEST_SANITIZED ? "helmholtz 3d 6 0.3" : "helmholtz 3d 10 0.3",
+         "method=ldlt threads=1 ordering=nd"},
     };
     (void)state;
     for (size_t k = 0; k < sizeof trials / sizeof *trials; k++) run(&trials[k]);
@@ -210,12 +212,16 @@ static void test_direct(void **state) {
 
 static void test_on_blocks(void **state) {
     static const trial trials[] = {
-        {"helmholtz 2d 30 0.3", "method=ildlt threads=1 level=2"},
-        {"helmholtz 3d 8 0.3", "method=ildlt threads=2 level=-1 fill_factor=0 drop_tolerance=0"},
-        {"helmholtz 2d 30 0.3", "method=ildlt threads=1 ordering=rcm triangular=isai"},
+        {TEST_SANITIZED ? "helmholtz 2d 16 0.3" : "helmholtz 2d 30 0.3",
+         "method=ildlt threads=1 level=2"},
+        {TEST_SANITIZED ? "helmholtz 3d 5 0.3" : "helmholtz 3d 8 0.3",
+         "method=ildlt threads=2 level=-1 fill_factor=0 drop_tolerance=0"},
+        {TEST_SANITIZED ? "helmholtz 2d 16 0.3" : "helmholtz 2d 30 0.3",
+         "method=ildlt threads=1 ordering=rcm triangular=isai"},
         {"convection 7 rows=shuffled",
          "method=ildlt threads=1 factor_type=ldu level=-1 fill_factor=0 drop_tolerance=0"},
-        {"helmholtz 2d 30 0.3", "method=auto direct=off threads=1"},
+        {TEST_SANITIZED ? "helmholtz 2d 16 0.3" : "helmholtz 2d 30 0.3",
+         "method=auto direct=off threads=1"},
     };
     (void)state;
     for (size_t k = 0; k < sizeof trials / sizeof *trials; k++) run(&trials[k]);

@@ -2,6 +2,7 @@
 /* A problem, its analysis, its factor and its solves in a context each. Every block of memory is
  * marked with the context that it was taken for: it goes back there, a solve takes none of a
  * context that is not its own, and when all are destroyed each has given back what it took. */
+#include "../sanitized.h"
 #include "support.h"
 
 #include <pthread.h>
@@ -43,7 +44,9 @@ static mpk_context *context(int k) {
 
 /* ---- cases: families and words of options ---- */
 
-static const char *const specs[] = {"helmholtz 2d 20 0.3", "nlpkkt 5", "stokes mac 12"};
+static const char *const specs[] = {TEST_SANITIZED ? "helmholtz 2d 12 0.3" : "helmholtz 2d 20 0.3",
+                                    TEST_SANITIZED ? "nlpkkt 3" : "nlpkkt 5",
+                                    TEST_SANITIZED ? "stokes mac 7" : "stokes mac 12"};
 
 static const char *const cases[] = {
     "method=ldlt",
@@ -217,7 +220,7 @@ static void test_many_solves(void **unused) {
     double *rhs = calloc((size_t)v.n, sizeof *rhs), *x = calloc((size_t)v.n, sizeof *x);
     for (int64_t i = 0; i < v.n; i++) rhs[i] = 1 + (double)(i % 7);
     mpk_memory_usage(a, &before, NULL);
-    for (int k = 0; k < 60; k++)
+    for (int k = 0; k < (TEST_SANITIZED ? 20 : 60); k++)
         assert_int_equal(mpk_solve(b, fac, 1, rhs, v.n, x, v.n, &o, NULL), MPK_OK);
     mpk_memory_usage(a, &now, NULL);
     assert_int_equal(now, before);
