@@ -14,6 +14,8 @@ struct mpki_cuda_taking {
     double *matched;                   /* n: the analysis' scaling; NULL: it has none */
     int32_t *flags;                    /* MPKI_CUDA_SCALE_FLAGS */
     int32_t turn;                      /* how often values were taken */
+    int32_t extra;                     /* sweeps beyond those asked for that values before needed */
+    bool more;                         /* the last ones needed more than were queued */
     mpki_cuda_long_row *rows;          /* of the pattern's long rows */
     int32_t *lower, *upper, *diagonal; /* as mpki_cuda_given has them, or NULL */
     const void *place;                 /* the caller's order that they are for */
@@ -167,6 +169,7 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given,
     z->turn = z->turn == INT32_MAX ? 1 : z->turn + 1;
     const mpki_cuda_scaling how = {.a = *rows,
                                    .sweeps = given->sweeps,
+                                   .extra = z->extra,
                                    .turn = z->turn,
                                    .flags = z->flags,
                                    .from = z->matched,
@@ -176,18 +179,20 @@ mpk_status mpki_cuda_direct_take(mpki_direct *f, const mpki_given_view *given,
                                    .scale = f->given_scale,
                                    .by_position = (double *)(uintptr_t)f->on.scale};
     const mpki_cuda_values_kind *kind = f->device->table->direct->values[tree->scalar];
-    int32_t odd = 1, more = 0, ticket = 0;
+    int32_t odd = 1, more = 0, took = 0, ticket = 0;
     /* a copy may lie where the next factorization's contributions go, and more sweeps read it again */
     if (values != given->values) next = NULL;
-    const bool did = values &&
-                     MPKI_CUDA_DID(f, kind->bring(cuda, &a, &how, f->ax, next, &ticket)) &&
-                     (!next || !mpk_failed(tasks(f))) &&
-                     MPKI_CUDA_DID(f, kind->brought(cuda, &a, &how, f->ax, ticket, &odd, &more));
+    const bool did =
+        values && MPKI_CUDA_DID(f, kind->bring(cuda, &a, &how, f->ax, next, &ticket)) &&
+        (!next || !mpk_failed(tasks(f))) &&
+        MPKI_CUDA_DID(f, kind->brought(cuda, &a, &how, f->ax, ticket, &odd, &more, &took));
     if (own) f->device->table->give(cuda, own);
     if (!did) {
         f->valid = f->valid && !next;
         return mpki_failed(f->ctx);
     }
+    if (z->more && took > z->extra) z->extra = took;
+    z->more = more;
     if (odd) return MPK_OK;
     *taken = f->taken = true;
     f->first = true;

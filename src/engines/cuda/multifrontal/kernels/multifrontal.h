@@ -129,7 +129,8 @@ enum { MPKI_CUDA_CHANGES = 4096 };
  *  number of this call to `scaled` or `walked`, after all else that it reports. */
 typedef struct mpki_cuda_report {
     int32_t scaled, odd, uneven; /**< of values: the host has to look at them; more sweeps needed */
-    int32_t walked;              /**< of a factorization: */
+    int32_t more;   /**< sweeps that the last uneven ones took beyond those asked for */
+    int32_t walked; /**< of a factorization: */
     mpki_cuda_flags flags;
     int32_t changes; /**< in any order; more than tree.listed: the others are not listed */
     mpki_cuda_change change[MPKI_CUDA_CHANGES];

@@ -53,7 +53,7 @@ static inline mpk_status mpki_report_memory(mpki_cuda *cuda, mpki_cuda_report **
     mpki_cuda_report *made = NULL;
     if (!cuda->multifrontal_report) {
         MPKI_TRY(cudaMallocHost((void **)&made, sizeof *made));
-        made->scaled = made->walked = 0;
+        made->scaled = made->walked = made->more = 0;
         cuda->multifrontal_report = made;
     }
     *report = (mpki_cuda_report *)cuda->multifrontal_report;

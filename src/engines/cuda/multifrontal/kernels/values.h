@@ -59,6 +59,7 @@ enum {
 typedef struct mpki_cuda_scaling {
     mpki_cuda_by_rows a;
     int32_t sweeps;     /**< at least 1 */
+    int32_t extra;      /**< so many more are queued with them, in case they are needed */
     int32_t turn;       /**< a flag that is this number is set: another one each time, not 0 */
     int32_t *flags;     /**< MPKI_CUDA_SCALE_FLAGS: 0, or of other turns */
     const double *from; /**< n, by problem index: the scaling to begin with; NULL: 1 */
@@ -80,9 +81,12 @@ typedef struct mpki_cuda_values_kind {
                  const mpki_cuda_beginning *next, int32_t *ticket);
     /** Waits until it is known whether the host has to look at the values (*odd, host memory): they
      *  are not finite, two triangles differ, a Hermitian diagonal is not real. Then nothing was
-     *  written. *more [out] host memory: there were more sweeps than asked for; they are queued. */
+     *  written.
+     *  more [out] host memory: more sweeps are needed than were queued; now all are
+     *  took [out] host memory: how many the last values of which that was said took beyond how->sweeps,
+     *             at most MPKI_CUDA_SCALE_MORE */
     int (*brought)(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how,
-                   void *ax, int32_t ticket, int32_t *odd, int32_t *more);
+                   void *ax, int32_t ticket, int32_t *odd, int32_t *more, int32_t *took);
 } mpki_cuda_values_kind;
 
 extern const mpki_cuda_values_kind mpki_s_cuda_values, mpki_d_cuda_values, mpki_c_cuda_values,

@@ -79,9 +79,9 @@ __device__ void check_values(const mpki_cuda_given &a, const mpki_cuda_scaling &
 __device__ static inline bool is_odd(const mpki_cuda_scaling &how) {
     return how.flags[MPKI_CUDA_SCALE_ODD] == how.turn;
 }
-/** A thread: are more sweeps needed than were asked for? */
+/** A thread: are more sweeps needed than are queued? */
 __device__ static inline bool is_uneven(const mpki_cuda_scaling &how) {
-    return how.flags[how.sweeps - 1] == how.turn;
+    return how.flags[how.sweeps + how.extra - 1] == how.turn;
 }
 
 /** All blocks of a grid, a thread for some entries: ax := the given values in the factor's order.
@@ -212,7 +212,7 @@ __device__ static void report_scaling(const mpki_cuda_scaling &how, mpki_cuda_re
     const volatile int32_t *flags = how.flags;
     how.flags[MPKI_CUDA_SCALE_ENDED] = 0;
     report->odd = flags[MPKI_CUDA_SCALE_ODD] == how.turn;
-    report->uneven = flags[how.sweeps - 1] == how.turn;
+    report->uneven = flags[how.sweeps + how.extra - 1] == how.turn;
     report_is_there(&report->scaled, ticket);
 }
 
@@ -255,7 +255,7 @@ __global__ void __launch_bounds__(THREADS)
     next_may_come();
     check_values<E>(a, how);
     sweep_rows<LANES>(how, sizes_given<E>{a}, 0, pieces);
-    if (how.sweeps == 1) report_scaling(how, report, ticket);
+    if (how.sweeps + how.extra == 1) report_scaling(how, report, ticket);
 }
 
 /** Gathers the values; sweep 1 or, if one was asked for, the rounding and what follows. */
@@ -267,10 +267,11 @@ __global__ void __launch_bounds__(THREADS)
     after_previous();
     if (!is_odd(how)) {
         gather_values(a, ax);
-        if (how.sweeps > 1) sweep_rows<LANES>(how, sizes_given<E>{a}, 1, pieces);
+        if (how.sweeps > 1 || (how.extra > 0 && how.flags[0] == how.turn))
+            sweep_rows<LANES>(how, sizes_given<E>{a}, 1, pieces);
     }
-    if (how.sweeps == 1) round_and_begin(how, limit, next);
-    if (how.sweeps == 2) report_scaling(how, report, ticket);
+    if (how.sweeps + how.extra == 1) round_and_begin(how, limit, next);
+    if (how.sweeps + how.extra == 2) report_scaling(how, report, ticket);
 }
 
 /** Sweep k >= 2, or one beyond those that were asked for, unless the sweep before found all rows
@@ -282,7 +283,7 @@ __global__ void __launch_bounds__(THREADS)
     after_previous();
     if (!is_odd(how) && (k < how.sweeps || how.flags[k - 1] == how.turn))
         sweep_rows<LANES>(how, sizes_gathered<E>{ax}, k, pieces);
-    if (k == how.sweeps - 1) report_scaling(how, report, ticket);
+    if (k == how.sweeps + how.extra - 1) report_scaling(how, report, ticket);
 }
 
 /** The rounding and what follows, after the sweeps that were asked for. */
@@ -292,12 +293,16 @@ static __global__ void __launch_bounds__(THREADS)
     round_and_begin(how, limit, next);
 }
 
-/** The rounding after all sweeps. */
+/** The rounding after all sweeps; how many were needed goes to the report. */
 static __global__ void __launch_bounds__(THREADS)
-    round_at_last_kernel(const mpki_cuda_scaling how, double limit) {
+    round_at_last_kernel(const mpki_cuda_scaling how, double limit, mpki_cuda_report *report) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     after_previous();
     if (p < how.a.n) round_scaling(how, p, limit);
+    if (p > 0) return;
+    int more = 0;
+    while (more < MPKI_CUDA_SCALE_MORE && how.flags[how.sweeps - 1 + more] == how.turn) ++more;
+    report->more = more;
 }
 
 static int blocks_for(int64_t count) {
@@ -342,8 +347,8 @@ static mpk_status bring_by(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki
     MPKI_TRY(cudaGetLastError());
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, second, sweeping > gathering ? sweeping : gathering, THREADS, 0,
                               *a, *how, ax, pieces, LIMIT, next, report, ticket));
-    MPKI_PASS(sweep<LANES>(cuda, how, ax, 2, how->sweeps, sweeping, pieces, report));
-    if (how->sweeps > 1)
+    MPKI_PASS(sweep<LANES>(cuda, how, ax, 2, how->sweeps + how->extra, sweeping, pieces, report));
+    if (how->sweeps + how->extra > 1)
         MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, round_kernel, rounding, THREADS, 0, *how, LIMIT, next));
     return MPK_OK;
 }
@@ -357,25 +362,27 @@ static int bring(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scal
 }
 
 template <int LANES>
-static mpk_status more_sweeps(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *ax) {
+static mpk_status more_sweeps(mpki_cuda *cuda, const mpki_cuda_scaling *how, const T *ax,
+                              mpki_cuda_report *report) {
     int pieces = 0;
     const int sweeping = blocks_to_sweep<LANES>(how, &pieces);
-    MPKI_PASS(sweep<LANES>(cuda, how, ax, how->sweeps, how->sweeps + MPKI_CUDA_SCALE_MORE, sweeping,
-                           pieces, NULL));
+    MPKI_PASS(sweep<LANES>(cuda, how, ax, how->sweeps + how->extra,
+                           how->sweeps + MPKI_CUDA_SCALE_MORE, sweeping, pieces, NULL));
     MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, round_at_last_kernel, (how->a.n + THREADS - 1) / THREADS,
-                              THREADS, 0, *how, LIMIT));
+                              THREADS, 0, *how, LIMIT, report));
     return MPK_OK;
 }
 
 static int brought(mpki_cuda *cuda, const mpki_cuda_given *a, const mpki_cuda_scaling *how,
-                   void *ax, int32_t ticket, int32_t *odd, int32_t *more) {
+                   void *ax, int32_t ticket, int32_t *odd, int32_t *more, int32_t *took) {
     mpki_cuda_report *report = NULL;
     MPKI_PASS(mpki_report_memory(cuda, &report));
     MPKI_PASS(mpki_wait_for_report(cuda, &report->scaled, ticket));
     *odd = report->odd, *more = !report->odd && report->uneven;
+    *took = *(const volatile int32_t *)&report->more;
     if (!*more) return MPK_OK;
-    return a->nnz <= 8 * (int64_t)a->n ? more_sweeps<8>(cuda, how, (const T *)ax)
-                                       : more_sweeps<32>(cuda, how, (const T *)ax);
+    return a->nnz <= 8 * (int64_t)a->n ? more_sweeps<8>(cuda, how, (const T *)ax, report)
+                                       : more_sweeps<32>(cuda, how, (const T *)ax, report);
 }
 
 extern const mpki_cuda_values_kind FN(cuda_values) = {bring, brought};
