@@ -138,6 +138,8 @@ enum {
     /** sheets that a block takes together in a chain, in real doubles | no table: their sums are in
      *  registers, of which two blocks share a multiprocessor's */
     MPKI_CUDA_SHEETS_TOGETHER = 4,
+    /** a piece of a list for many sheets: so many times its sheet, and its kind */
+    MPKI_CUDA_PIECE_SHEET = 1 << 24,
     /** sheets may take this part of a factor's memory | no table */
     MPKI_CUDA_SHEETS_SHARE = 4,
     /** room for many right-hand sides that is kept is given back after so many solves in a row that asked for

@@ -37,8 +37,9 @@ static mpk_status sweep_nr(mpki_cuda *cuda, const mpki_cuda_tree *t, const mpki_
     MPKI_PASS(allow(cuda, kernel, bytes));
     if (back && s->again)
         MPKI_TRY(cudaMemsetAsync(s->ticket, 0xff, (size_t)s->unset, cuda->sparse));
-    MPKI_TRY(MPKI_LAUNCH_NEXT(cuda, kernel, (back ? s->ups : s->downs) * s->sheets, SWEEP_THREADS,
-                              (size_t)bytes, *t, *s, (int)(entries / NR)));
+    MPKI_TRY(MPKI_LAUNCH_NEXT(
+        cuda, kernel, (back ? s->ups : s->downs) * (list_is_spread<NR, T>(*s) ? 1 : s->sheets),
+        SWEEP_THREADS, (size_t)bytes, *t, *s, (int)(entries / NR)));
     MPKI_TRY(cudaGetLastError());
     return MPK_OK;
 }

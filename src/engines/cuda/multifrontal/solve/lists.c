@@ -366,12 +366,39 @@ static void order_pieces(const mpki_direct *f, mpki_cuda_sweep_lists *l) {
     }
 }
 
+/* Is this a piece of a chain that blocks take for several sheets (kernels/triangular/together.cuh)? */
+static bool is_together(const mpki_cuda_sweep_lists *l, const mpki_cuda_piece *x, bool back) {
+    if (back) return x->kind == MPKI_CUDA_STRIP || x->kind > MPKI_CUDA_SLICE;
+    return x->kind == MPKI_CUDA_STRIP && !l->chain[x->first].single;
+}
+
+/* A list for as many sheets as there may be: *out, *count. */
+static mpk_status spread_list(mpk_context *ctx, const mpki_cuda_sweep_lists *l, bool back,
+                              mpki_cuda_piece **out, int32_t *count) {
+    enum { SHEETS = MPKI_CUDA_SHEETS_RHS / MPKI_CUDA_RHS };
+    const mpki_cuda_piece *list = back ? l->up : l->down;
+    const int32_t pieces = back ? l->ups : l->downs;
+    if (pieces > INT32_MAX / SHEETS)
+        return mpki_error(ctx, MPK_ERR_SIZE, STAGE, pieces, "too many pieces for a sweep");
+    *out = MPKI_NEW(ctx, STAGE, (int64_t)pieces * SHEETS + 1, mpki_cuda_piece);
+    *count = 0;
+    for (int32_t k = 0; *out && k < pieces; k++) {
+        const int32_t by = is_together(l, &list[k], back) ? MPKI_CUDA_SHEETS_TOGETHER : 1;
+        for (int32_t sheet = 0; sheet < SHEETS; sheet += by) {
+            (*out)[*count] = list[k];
+            (*out)[(*count)++].kind |= sheet * MPKI_CUDA_PIECE_SHEET;
+        }
+    }
+    return mpki_failed(ctx);
+}
+
 /* ---- the whole ---- */
 
 void mpki_cuda_sweep_lists_free(mpk_context *ctx, mpki_cuda_sweep_lists *l) {
-    void *const parts[] = {l->at,       l->slot,  l->place, l->contribution, l->parent,
-                           l->goal,     l->down,  l->up,    l->segment,      l->strip,
-                           l->chain_of, l->chain, l->front, l->way};
+    void *const parts[] = {l->at,      l->slot,  l->place,       l->contribution,
+                           l->parent,  l->goal,  l->down,        l->up,
+                           l->segment, l->strip, l->chain_of,    l->chain,
+                           l->front,   l->way,   l->down_spread, l->up_spread};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
     *l = (mpki_cuda_sweep_lists){0};
 }
@@ -461,5 +488,8 @@ mpk_status mpki_cuda_sweep_lists_make(mpk_context *ctx, const mpki_direct *f,
                                                       : c->strips + lower_strips(f, c);
     }
     order_pieces(f, l);
-    return MPK_OK;
+    if (f->tree.scalar != MPK_D) return MPK_OK;
+    status = spread_list(ctx, l, false, &l->down_spread, &l->downs_spread);
+    if (!mpk_failed(status)) status = spread_list(ctx, l, true, &l->up_spread, &l->ups_spread);
+    return status;
 }

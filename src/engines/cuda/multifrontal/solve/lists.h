@@ -15,6 +15,10 @@ typedef struct mpki_cuda_sweep_lists {
     int64_t sent;               /* values that blocks of chains send, in one direction */
     int32_t *parent, *goal;     /* fronts */
     mpki_cuda_piece *down, *up; /* downs, ups */
+    /* the same for many sheets of real doubles, each with its sheet (MPKI_CUDA_PIECE_SHEET): of a chain that
+     * blocks take for several at once the first of these alone; or NULL */
+    mpki_cuda_piece *down_spread, *up_spread;
+    int32_t downs_spread, ups_spread;
     mpki_cuda_chain *chain;     /* chains */
     mpki_cuda_segment *segment; /* segments */
     int32_t *strip;             /* strips: of chains of several fronts, one more for each chain */

@@ -13,6 +13,9 @@ static void place_sweeps(mpki_direct_solver *s, void *out, int64_t ldout) {
     int64_t at[5];
     w->again = w->sheets > 1 && mpki_cuda_solver_shares(s, s->block, s->sheets);
     mpki_cuda_solver_unset(s, w->nrhs, w->again, at);
+    const bool spread = f->tree.scalar == MPK_D && w->sheets > MPKI_CUDA_SHEETS_TOGETHER;
+    w->down = s->down[spread], w->downs = s->downs[spread];
+    w->up = s->up[spread], w->ups = s->ups[spread];
     w->y = s->vectors[MPKI_CUDA_BY_POSITION].at;
     w->ticket = (int32_t *)(void *)from;
     w->finished = w->ticket + 2;

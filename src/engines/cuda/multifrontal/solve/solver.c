@@ -79,7 +79,7 @@ void mpki_cuda_direct_solver_free(mpki_direct_solver **handle) {
     *handle = NULL;
 }
 
-enum { PARTS = 11 };
+enum { PARTS = 13 };
 
 /* A list on the device. */
 typedef struct part {
@@ -129,7 +129,9 @@ static int64_t list_parts(const mpki_direct *f, const mpki_cuda_sweep_lists *l, 
                              {l->strips * word, l->strip, 0},
                              {fronts * (int64_t)sizeof *l->slot, l->slot, 0},
                              {l->slots * word, l->place, 0},
-                             {l->contributions * word, l->contribution, 0}};
+                             {l->contributions * word, l->contribution, 0},
+                             {l->downs_spread * (int64_t)sizeof *l->down, l->down_spread, 0},
+                             {l->ups_spread * (int64_t)sizeof *l->up, l->up_spread, 0}};
     int64_t bytes = 0;
     for (int k = 0; k < PARTS; k++) {
         parts[k] = all[k];
@@ -385,6 +387,11 @@ static mpk_status fill(mpki_direct_solver *s) {
         .slots = (const int32_t *)(const void *)(s->memory + parts[9].at),
         .contribution = (const int32_t *)(const void *)(s->memory + parts[10].at),
     };
+    s->down[0] = s->sweep.down, s->downs[0] = l.downs;
+    s->up[0] = s->sweep.up, s->ups[0] = l.ups;
+    s->down[1] = (const mpki_cuda_piece *)(const void *)(s->memory + parts[11].at);
+    s->up[1] = (const mpki_cuda_piece *)(const void *)(s->memory + parts[12].at);
+    s->downs[1] = l.downs_spread, s->ups[1] = l.ups_spread;
     (void)DID(to->wait(cuda));
 done:
     mpki_cuda_sweep_lists_free(s->ctx, &l);

@@ -42,6 +42,9 @@ struct mpki_direct_solver {
     int64_t rows, sent, squares, half_copy; /* as the lists have them */
     bool spills;
     mpki_cuda_sweep sweep;
+    /* the lists of pieces, and those of many sheets (lists.h) */
+    const mpki_cuda_piece *down[2], *up[2];
+    int32_t downs[2], ups[2];
     int32_t *pivot;   /* device, n: number of the pivot at each position; NULL: never asked for */
     int64_t pivot_of; /* the factorization that these are of */
     bool by_pivots;   /* between parts vectors are in their order */

@@ -136,29 +136,6 @@ __device__ inline mpki_cuda_sweep sheet_of(const mpki_cuda_tree &t, const mpki_c
     return own;
 }
 
-/** A block: the next piece of the list, and *number, its number. Blocks take pieces in order, so
- *  that whatever one waits for is at work; the same piece of all sheets one after the other, since
- *  they read the same columns. The kind is negative if the sweep is not wanted. own [out] NULL, or
- *  in shared memory: the sweep of the piece's sheet, and *sheet, the sheet's number. size: bytes of
- *  an entry. Barriers: it meets the block. */
-__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
-                                             const mpki_cuda_piece *list, bool back, int *number,
-                                             mpki_cuda_sweep *own, int *sheet, int size) {
-    __shared__ int ticket, which;
-    after_previous();
-    if (threadIdx.x == 0) {
-        const int next = atomicAdd(s.ticket + back, 1) + 1;
-        which = next % s.sheets;
-        if (own && next < SWEEP_NOTHING) *own = sheet_of(t, s, which, size);
-        ticket = next < SWEEP_NOTHING ? next / s.sheets : next;
-    }
-    __syncthreads();
-    *number = ticket;
-    if (own) *sheet = which;
-    MPKI_STAMP_PIECE(back, ticket, 0);
-    return ticket < SWEEP_NOTHING ? list[ticket] : mpki_cuda_piece{-1, 0, 0};
-}
-
 /** The most right-hand sides that a sweep takes, of which there may be several sheets. */
 template <class T> __host__ __device__ constexpr int sheet_columns() {
     return sizeof(T) > 8 ? MPKI_CUDA_RHS / 2 : MPKI_CUDA_RHS;
@@ -167,6 +144,46 @@ template <class T> __host__ __device__ constexpr int sheet_columns() {
 /** Are chains swept for several sheets at once (together.cuh)? */
 template <int NR, class T> __host__ __device__ constexpr bool swept_together() {
     return std::is_same<T, double>::value && NR == SHEET;
+}
+
+/** Has the list of pieces an entry for each sheet, or for several that are taken at once? Else it is for one. */
+template <int NR, class T>
+__host__ __device__ constexpr bool list_is_spread(const mpki_cuda_sweep &s) {
+    return swept_together<NR, T>() && s.sheets > TOGETHER;
+}
+
+/** A block: the next piece of the list, and *number, its number. Blocks take pieces in order, so
+ *  that whatever one waits for is at work; the same piece of all sheets one after the other, since
+ *  they read the same columns. The kind is negative if the sweep is not wanted, or nothing is to be done. own
+ *  [out] NULL, or in shared memory: the sweep of the piece's sheet, and *sheet, the sheet's number.
+ *  Barriers: it meets the block. */
+template <int NR, class T>
+__device__ inline mpki_cuda_piece next_piece(const mpki_cuda_tree &t, const mpki_cuda_sweep &s,
+                                             const mpki_cuda_piece *list, bool back, int *number,
+                                             mpki_cuda_sweep *own, int *sheet) {
+    __shared__ int ticket, which;
+    __shared__ mpki_cuda_piece next_one;
+    after_previous();
+    if (threadIdx.x == 0) {
+        const int next = atomicAdd(s.ticket + back, 1) + 1;
+        next_one = mpki_cuda_piece{-1, 0, 0};
+        ticket = next, which = 0;
+        if (next < SWEEP_NOTHING) {
+            const bool spread = list_is_spread<NR, T>(s);
+            if (!spread) ticket = next / s.sheets, which = next % s.sheets;
+            next_one = list[ticket];
+            if (spread) {
+                which = next_one.kind / MPKI_CUDA_PIECE_SHEET;
+                next_one.kind = which < s.sheets ? next_one.kind % MPKI_CUDA_PIECE_SHEET : -1;
+            }
+            if (own && next_one.kind >= 0) *own = sheet_of(t, s, which, sizeof(T));
+        }
+    }
+    __syncthreads();
+    *number = ticket;
+    if (own) *sheet = which;
+    MPKI_STAMP_PIECE(back, ticket, 0);
+    return next_one;
 }
 
 /** Blocks that a multiprocessor holds, as far as registers are concerned: small fronts wait for
@@ -272,11 +289,10 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T, false>())
     if constexpr (NR == sheet_columns<T>()) {
         __shared__ mpki_cuda_sweep own;
         int sheet;
-        const mpki_cuda_piece me =
-            next_piece(t, s, s.down, false, &ticket, &own, &sheet, sizeof(T));
+        const mpki_cuda_piece me = next_piece<NR, T>(t, s, s.down, false, &ticket, &own, &sheet);
         if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, own, sheet, me, smem, most);
     } else {
-        const mpki_cuda_piece me = next_piece(t, s, s.down, false, &ticket, NULL, NULL, 0);
+        const mpki_cuda_piece me = next_piece<NR, T>(t, s, s.down, false, &ticket, NULL, NULL);
         if (me.kind >= 0) forward_piece<MODE, SMALL, NR, T>(t, s, 0, me, smem, most);
     }
     MPKI_STAMP_PIECE(0, ticket, 1);
@@ -291,10 +307,10 @@ __global__ void __launch_bounds__(SWEEP_THREADS, sweeps_beside<NR, T, true>())
     if constexpr (NR == sheet_columns<T>()) {
         __shared__ mpki_cuda_sweep own;
         int sheet;
-        const mpki_cuda_piece me = next_piece(t, s, s.up, true, &ticket, &own, &sheet, sizeof(T));
+        const mpki_cuda_piece me = next_piece<NR, T>(t, s, s.up, true, &ticket, &own, &sheet);
         if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, own, sheet, me, smem, most);
     } else {
-        const mpki_cuda_piece me = next_piece(t, s, s.up, true, &ticket, NULL, NULL, 0);
+        const mpki_cuda_piece me = next_piece<NR, T>(t, s, s.up, true, &ticket, NULL, NULL);
         if (me.kind >= 0) backward_piece<MODE, H, SMALL, NR, T>(t, s, 0, me, smem, most);
     }
     MPKI_STAMP_PIECE(1, ticket, 1);
