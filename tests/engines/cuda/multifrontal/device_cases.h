@@ -21,7 +21,7 @@ static inline void outcome_free(outcome *o) {
 
 /* The device's large fronts kernel after kernel, also those whose pieces would queue. */
 static bool without_queues;
-/* options.fp64_emulation there. */
+/* options.fp64_emulation there, of real matrices in double. */
 static mpk_switch emulation = MPK_AUTO;
 
 static inline outcome run(mpk_problem *(*make)(mpk_context *, const void *), const void *arg,
@@ -29,7 +29,6 @@ static inline outcome run(mpk_problem *(*make)(mpk_context *, const void *), con
     outcome r = {0};
     mpk_options own = *asked;
     const mpk_options *const options = &own;
-    if (device) own.fp64_emulation = emulation;
     mpk_context *ctx = new_context(device);
     mpk_problem *problem = make(ctx, arg);
     mpk_problem_view a;
@@ -37,6 +36,7 @@ static inline outcome run(mpk_problem *(*make)(mpk_context *, const void *), con
     mpk_factor *fac = NULL;
     assert_non_null(problem);
     mpk_problem_view_get(problem, &a);
+    if (device && a.scalar == MPK_D) own.fp64_emulation = emulation;
     const size_t size = mpk_scalar_size(a.scalar);
     assert_false(mpk_failed(mpk_analyse(ctx, problem, options, &an)));
     r.status = mpk_factorize(ctx, an, NULL, options, &fac);
