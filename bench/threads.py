@@ -44,6 +44,19 @@ def slower(times):
     return sorted(found, reverse=True)
 
 
+def check():
+    """Made-up rows: a step that is slower is found, one of them too short or within the bound is not, and a median is not misled."""
+    name, tail = "a matrix with a long name that is cut", " 1.0e-16 {} 1e6 0 0"
+    row = lambda threads, ms, hash: f"{name[:32]:32} {threads:2d} {ms} {2 * ms} 0.01 {ms} 1.0  {threads}" + tail.format(hash)
+    times, took, hashes = {}, {}, set()
+    read([row(1, 4.0, "ab"), row(2, 3.0, "ab"), row(4, 3.6, "ab"), row(4, 3.2, "ab"), row(4, 3.2, "ab"), "no row", name[:32] + " 8 failed: why"], times, took, hashes)
+    assert took == {1: 1, 2: 2, 4: 4} and hashes == {"ab"} and slower(times) == [], (took, hashes, slower(times))
+    read([row(8, 3.4, "cd"), row(64, 4.8, "ab")], times, took, hashes)
+    found = [(step, t, fewer) for _, step, t, _, fewer in slower(times)]
+    steps = ["analysis", "refactorize", "refined"]
+    assert sorted(found) == sorted((s, t, 2) for s in steps for t in (8, 64)) and hashes == {"ab", "cd"}, found
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
@@ -55,7 +68,10 @@ def main():
     p.add_argument("--budget", type=float, default=1200, help="seconds")
     p.add_argument("--machine", default=f"{platform.machine()}, {os.cpu_count()} cores")
     p.add_argument("--report", help="the page whose section is written")
+    p.add_argument("--check", action="store_true", help="the judgement alone, on made-up rows")
     options = p.parse_args()
+    if options.check:
+        return check()
     end = time.monotonic() + options.budget
     files = shared(options.matrices or [os.environ.get("METAPACK_MATRICES") or os.path.join(ROOT, "../shared/matrices")])
     unknown = [name for name in options.only or [] if name not in files]

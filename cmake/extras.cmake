@@ -189,7 +189,8 @@ if(METAPACK_TESTS)
         add_test(NAME guide COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/guide/run.py
                  --command $<TARGET_FILE:metapack_command>)
         add_test(NAME guide_plot COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/bench/beside.py --check)
-        set_tests_properties(guide guide_plot PROPERTIES LABELS pipeline TIMEOUT 300)
+        add_test(NAME never_slower COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/bench/threads.py --check)
+        set_tests_properties(guide guide_plot never_slower PROPERTIES LABELS pipeline TIMEOUT 300)
         add_test(NAME install_recipes COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/recipes)
         set_tests_properties(install_recipes PROPERTIES LABELS install TIMEOUT 60)
         add_test(NAME one_build COMMAND ${PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/tests/install/one_build.py
