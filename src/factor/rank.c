@@ -187,8 +187,7 @@ static mpk_status factorize_twin(verdict *v, mpk_factor *other, unsigned what, b
     mpki_numeric_result result;
     v->used = true;
     fac->known.tried |= what;
-    if (what && fac->known.second.left == 0)
-        mpki_rest_of(&fac->known.second, false, MPKI_REST_LONG);
+    if (what) rest_second(&fac->known);
     other->effort = fmax(fac->effort, 0.5 * mpki_effort_of_factor(fac));
     *there = false;
     mpk_status status = mpki_factorize_once(other, &stop, &result);
@@ -420,7 +419,7 @@ static mpk_status look_at_raised(verdict *v, bool *stands) {
     if (*stands) conclude(v);
     if (mpk_failed(status) || *stands) return status;
     bool there = false;
-    rest_second(&fac->known);
+    fac->known.second = (mpki_rest){MPKI_REST_LONG, MPKI_REST_LONG};
     mpk_factor *other = mpki_twin(fac);
     status = mpki_failed(fac->ctx);
     if (!mpk_failed(status)) {
