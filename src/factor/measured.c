@@ -101,24 +101,29 @@ static bool same_places(const struct mpki_measured *m, const mpki_weak_pivot *li
     return same;
 }
 
+/* The pivots that are measured, by their places. Returns how many; MPKI_WEAK_MOST + 1: too many. */
+static int find(const mpk_factor *fac, mpki_weak_pivot list[MPKI_WEAK_MOST + 1]) {
+    const mpk_scalar scalar = fac->an->scalar;
+    const double small = scalar == MPK_S || scalar == MPK_C ? 1e-5 : 1e-13; /* mostly rounding */
+    const mpki_direct_engine *direct = fac->engine->direct;
+    const int64_t zeros = fac->info.inertia.zero;
+    if (zeros > MPKI_WEAK_MOST) return MPKI_WEAK_MOST + 1;
+    int count = direct->zeros(fac->direct, zeros, MPKI_WEAK_MOST, list);
+    count += direct->weak(fac->direct, small, MPKI_WEAK_MOST + 1 - count, list + count);
+    by_place(list, count);
+    return count;
+}
+
 mpk_status mpki_measured_make(mpk_factor *fac, bool *made) {
     const mpk_analysis *an = fac->an;
-    const bool single = an->scalar == MPK_S || an->scalar == MPK_C;
-    const double small = single ? 1e-5 : 1e-13; /* rounding may be most of these */
     const bool counted = an->scalar <= MPK_D || an->symmetry == MPK_HERMITIAN;
-    const int64_t zeros = fac->info.inertia.zero;
-    const mpki_direct_engine *direct = fac->engine->direct;
     const size_t size = mpk_scalar_size(an->scalar);
     mpki_weak_pivot list[MPKI_WEAK_MOST + 1];
     *made = false;
     mpki_measured_age(fac);
-    if (!counted || an->split || mpki_lossy(fac) || fac->engine->memory != MPK_HOST ||
-        zeros > MPKI_WEAK_MOST)
-        return MPK_OK;
-    int count = direct->zeros(fac->direct, zeros, MPKI_WEAK_MOST, list);
-    count += direct->weak(fac->direct, small, MPKI_WEAK_MOST + 1 - count, list + count);
+    if (!counted || an->split || mpki_lossy(fac) || fac->engine->memory != MPK_HOST) return MPK_OK;
+    const int count = find(fac, list);
     if (count == 0 || count > MPKI_WEAK_MOST) return MPK_OK;
-    by_place(list, count);
     const bool older = same_places(fac->measured, list, count);
     if (!older) {
         mpki_measured_drop(fac);
@@ -136,6 +141,35 @@ mpk_status mpki_measured_make(mpk_factor *fac, bool *made) {
     *made = m->valid && !mpk_failed(status);
     if (!*made) mpki_measured_drop(fac);
     return status;
+}
+
+void mpki_measured_put(mpki_archive *a, const mpk_factor *fac) {
+    const struct mpki_measured *m = fac->measured;
+    const size_t size = mpk_scalar_size(fac->an->scalar);
+    mpki_archive_put(a, m->u, m->count * (int64_t)fac->an->n, size);
+    mpki_archive_put(a, m->inverse, m->count * m->count, size);
+}
+
+bool mpki_measured_get(mpki_archive *a, mpk_factor *fac, int count) {
+    const size_t size = mpk_scalar_size(fac->an->scalar);
+    struct mpki_measured *m = MPKI_ZNEW(fac->ctx, STAGE, 1, struct mpki_measured);
+    if (!m) {
+        a->status = mpki_failed(fac->ctx);
+        return false;
+    }
+    fac->measured = m;
+    m->count = count;
+    m->u = mpki_archive_array(a, count * (int64_t)fac->an->n, size);
+    m->inverse = m->u ? mpki_archive_array(a, count * count, size) : NULL;
+    return m->inverse != NULL;
+}
+
+bool mpki_measured_found(mpk_factor *fac) {
+    struct mpki_measured *m = fac->measured;
+    mpki_weak_pivot list[MPKI_WEAK_MOST + 1];
+    m->valid = find(fac, list) == m->count;
+    if (m->valid) memcpy(m->list, list, sizeof m->list);
+    return m->valid;
 }
 
 mpk_status mpki_measured_apply(mpki_application *a, void *x) {

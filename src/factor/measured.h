@@ -5,6 +5,7 @@
  *  elimination leaves there in exact arithmetic is u^H A u, u being the vector that all other pivots
  *  take to zero, and A itself tells it. With U the vectors of a few such pivots, T = U^H A U and M^+
  *  the factor without them, M^+ + U T^-1 U^H is the inverse that solves with A are refined by. */
+#include "../core/archive.h"
 #include "refine.h"
 #include "rank.h"
 
@@ -29,6 +30,11 @@ static inline bool mpki_measured(const mpk_factor *fac) {
 }
 /** Bytes that it takes. */
 int64_t mpki_measured_bytes(const mpk_factor *fac);
+/** To a file, and from it: vectors and numbers; once the factor is there, where the pivots are. False:
+ *  damaged, or no memory, as the archive says; or there are not so many. */
+void mpki_measured_put(mpki_archive *a, const mpk_factor *fac);
+bool mpki_measured_get(mpki_archive *a, mpk_factor *fac, int count);
+bool mpki_measured_found(mpk_factor *fac);
 /** x := (M^+ + U T^-1 U^H) x; n. MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_measured_apply(mpki_application *m, void *x);
 

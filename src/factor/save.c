@@ -5,6 +5,7 @@
 #include "../core/floats.h"
 #include "../problem/skew.h"
 #include "direct_numbers.h"
+#include "measured.h"
 #include "narrow.h"
 #include "rank.h"
 #include <metapack/save.h>
@@ -15,6 +16,8 @@
 static const char SAVE[] = "save", LOAD[] = "load";
 
 /* What a factor knows, in numbers of one length, so that no byte between them is left unset. */
+enum { RESTS = 5 };
+
 typedef struct state {
     int64_t threads, own, narrow, rescaled, lowered, matched, wide_for, broken, examined, regular;
     uint64_t own_of;
@@ -22,48 +25,63 @@ typedef struct state {
     int64_t cost_rejected;
     int64_t vectors, weak, zeros, undecided, core, tried; /* known */
     double known_raised;
-    int64_t certified, tests; /* the certificate */
+    int64_t like, shown, far, measures, rests[RESTS][2];
+    uint64_t own_nonzeros;
+    int64_t matched_for, measured; /* pivots that are; 0: none */
+    int64_t certified, tests;      /* the certificate */
     double contraction, miss_bound;
     int64_t skew, rough; /* entries of what the triangles differ by; -1: nothing */
     double apart;
 } state;
+
+#define REST_OF(what)                                                                              \
+    { known->what.left, known->what.span }
 
 static state state_of(const mpk_factor *fac) {
     const mpki_rank_memory *known = &fac->known;
     const mpki_skew *skew = mpki_skew_of(fac);
     const bool examined = atomic_load_explicit(&fac->examined, memory_order_acquire);
     const mpk_certificate none = {0}, *found = examined ? &fac->certificate : &none;
-    return (state){.threads = fac->options.threads,
-                   .own = fac->own != NULL,
-                   .narrow = fac->narrow,
-                   .rescaled = fac->rescaled,
-                   .lowered = fac->lowered,
-                   .matched = fac->matched,
-                   .wide_for = fac->wide_for,
-                   .broken = fac->broken,
-                   .examined = examined,
-                   .regular = examined && fac->regular,
-                   .own_of = fac->own ? fac->own_of : 0,
-                   .patience = fac->patience,
-                   .cost_flops = fac->cost.flops,
-                   .cost_rejected = fac->cost.rejected,
-                   .raised = fac->raised,
-                   .effort = fac->effort,
-                   .size = fac->size,
-                   .vectors = known->count,
-                   .weak = known->weak,
-                   .zeros = known->zeros,
-                   .undecided = known->undecided,
-                   .core = known->core,
-                   .tried = known->tried,
-                   .known_raised = known->raised,
-                   .certified = found->certified,
-                   .tests = found->vectors,
-                   .contraction = found->contraction,
-                   .miss_bound = found->miss_bound,
-                   .skew = skew ? skew->count : -1,
-                   .rough = skew ? skew->rough : 0,
-                   .apart = skew ? skew->apart : 0};
+    return (state){
+        .threads = fac->options.threads,
+        .own = fac->own != NULL,
+        .narrow = fac->narrow,
+        .rescaled = fac->rescaled,
+        .lowered = fac->lowered,
+        .matched = fac->matched,
+        .wide_for = fac->wide_for,
+        .broken = fac->broken,
+        .examined = examined,
+        .regular = examined && fac->regular,
+        .own_of = fac->own ? fac->own_of : 0,
+        .patience = fac->patience,
+        .cost_flops = fac->cost.flops,
+        .cost_rejected = fac->cost.rejected,
+        .raised = fac->raised,
+        .effort = fac->effort,
+        .size = fac->size,
+        .vectors = known->count,
+        .weak = known->weak,
+        .zeros = known->zeros,
+        .undecided = known->undecided,
+        .core = known->core,
+        .tried = known->tried,
+        .known_raised = known->raised,
+        .like = known->like != NULL,
+        .shown = known->shown,
+        .far = known->far,
+        .measures = known->measures,
+        .rests = {REST_OF(second), REST_OF(moved), REST_OF(apart), REST_OF(sound), REST_OF(firm)},
+        .own_nonzeros = fac->own ? fac->own_nonzeros : 0,
+        .matched_for = fac->matched_for,
+        .measured = mpki_measured(fac) ? fac->measured->count : 0,
+        .certified = found->certified,
+        .tests = found->vectors,
+        .contraction = found->contraction,
+        .miss_bound = found->miss_bound,
+        .skew = skew ? skew->count : -1,
+        .rough = skew ? skew->rough : 0,
+        .apart = skew ? skew->apart : 0};
 }
 
 /* The same of its info; what is not here is known otherwise, or of the process that has it. */
@@ -148,6 +166,9 @@ mpk_status mpk_factor_save(mpk_context *ctx, const mpk_factor *fac, const char *
     mpki_archive_put(&a, fac->scale, fac->an->n, sizeof *fac->scale);
     mpki_archive_put(&a, fac->known.vector, fac->known.count * (int64_t)fac->an->n,
                      mpk_scalar_size(fac->an->scalar));
+    if (now.like)
+        mpki_archive_put(&a, fac->known.like, fac->an->n, mpk_scalar_size(fac->an->scalar));
+    if (now.measured) mpki_measured_put(&a, fac);
     if (fac->own) mpki_analysis_put(&a, fac->own);
     fac->engine->direct->save(fac->direct, &a);
     return mpki_archive_finish(&a);
@@ -170,6 +191,12 @@ static bool check_state(mpki_archive *a, const state *s, const mpk_analysis *an)
     if (s->vectors < 0 || s->vectors > MPKI_WEAK_MOST || s->weak < 0 || s->weak > MPKI_WEAK_MOST ||
         s->zeros < -1 || s->zeros > an->n || s->broken != 0)
         return mpki_archive_damaged(a, "what it knows of the kernel");
+    bool rest = flag(s->like) && flag(s->shown) && flag(s->far) && flag(s->measures) &&
+                s->matched_for >= 0 && s->matched_for <= 1000 && s->measured >= 0 &&
+                s->measured <= MPKI_WEAK_MOST;
+    for (int k = 0; k < RESTS; k++)
+        for (int i = 0; i < 2; i++) rest = rest && s->rests[k][i] >= 0 && s->rests[k][i] <= 1000;
+    if (!rest) return mpki_archive_damaged(a, "what it has looked for");
     if (!(s->size > 0 && isfinite(s->size)) || !(s->patience >= 1) || isnan(s->effort) ||
         !(s->raised >= 0 && s->known_raised >= 0) || !(s->cost_flops >= 0) || s->cost_rejected < 0)
         return mpki_archive_damaged(a, "its bounds");
@@ -194,6 +221,10 @@ static bool check_told(mpki_archive *a, const told *t, const mpk_analysis *an) {
     return true;
 }
 
+static mpki_rest rest_from(const int64_t *saved) {
+    return (mpki_rest){(int)saved[0], (int)saved[1]};
+}
+
 static void take_state(mpk_factor *fac, const state *s) {
     fac->narrow = s->narrow;
     fac->rescaled = s->rescaled;
@@ -212,7 +243,18 @@ static void take_state(mpk_factor *fac, const state *s) {
                                     .undecided = s->undecided,
                                     .core = (int)s->core,
                                     .tried = (unsigned)s->tried,
-                                    .raised = s->known_raised};
+                                    .raised = s->known_raised,
+                                    .like = fac->known.like,
+                                    .shown = s->shown,
+                                    .far = s->far,
+                                    .measures = s->measures,
+                                    .second = rest_from(s->rests[0]),
+                                    .moved = rest_from(s->rests[1]),
+                                    .apart = rest_from(s->rests[2]),
+                                    .sound = rest_from(s->rests[3]),
+                                    .firm = rest_from(s->rests[4])};
+    fac->own_nonzeros = s->own_nonzeros;
+    fac->matched_for = (int)s->matched_for;
     fac->regular = s->regular;
     fac->certificate =
         (mpk_certificate){(int)s->certified, (int)s->tests, s->contraction, s->miss_bound};
@@ -346,7 +388,12 @@ static bool get_numbers(mpki_archive *a, mpk_factor *fac) {
         fac->known.vector = mpki_archive_array(a, s.vectors * an->n, mpk_scalar_size(an->scalar));
         if (!fac->known.vector) return false;
     }
+    if (s.like) {
+        fac->known.like = mpki_archive_array(a, an->n, mpk_scalar_size(an->scalar));
+        if (!fac->known.like) return false;
+    }
     take_state(fac, &s);
+    if (s.measured && !mpki_measured_get(a, fac, (int)s.measured)) return false;
     if (s.own && !get_own(a, fac)) return false;
     mpk_status status = mpki_direct_replace(fac, fac->an);
     if (!mpk_failed(status) && fac->narrow && !mpki_narrow_ones(fac))
@@ -361,7 +408,9 @@ static bool get_numbers(mpki_archive *a, mpk_factor *fac) {
     fac->known.core = (int)s.core; /* which new numbers would have to find anew */
     fac->cost = (mpki_stop){s.cost_flops, s.cost_rejected};
     take_info(fac, &t);
-    return check_zeros(a, fac, t.zero);
+    if (!check_zeros(a, fac, t.zero)) return false;
+    return !s.measured || mpki_measured_found(fac) ||
+           mpki_archive_damaged(a, "its measured pivots");
 }
 
 mpk_status mpk_factor_load(mpk_context *ctx, const mpk_analysis *an, const char *path,

@@ -7,8 +7,10 @@
 #include "factor/rank.h"
 
 #include <math.h>
+#include <metapack/save.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 static int factorized, applied;
 
@@ -136,6 +138,30 @@ static double solve_error(series *s) {
     return info.componentwise;
 }
 
+/* A factor that was saved solves with the same bits. */
+static void save_and_load(series *s) {
+    const int n = s->view.n;
+    char path[] = "/tmp/test_rank_cost_XXXXXX";
+    const int file = mkstemp(path);
+    double *b = malloc((size_t)n * sizeof *b), *x[2];
+    mpk_factor *other = NULL;
+    assert_true(file >= 0);
+    assert_int_equal(mpk_factor_save(s->ctx, s->fac, path), MPK_OK);
+    assert_false(mpk_failed(mpk_factor_load(s->ctx, s->an, path, &other)));
+    for (int i = 0; i < n; i++) b[i] = uniform();
+    for (int k = 0; k < 2; k++) {
+        x[k] = malloc((size_t)n * sizeof *x[k]);
+        assert_false(
+            mpk_failed(mpk_solve(s->ctx, k ? other : s->fac, 1, b, n, x[k], n, &s->options, NULL)));
+    }
+    assert_true(mpki_measured(other));
+    assert_memory_equal(x[0], x[1], (size_t)n * sizeof *x[0]);
+    mpk_factor_destroy(&other);
+    close(file);
+    remove(path);
+    free(b), free(x[0]), free(x[1]);
+}
+
 /* S B S, B regular and S 1e-9 in a few rows, without scaling: pivots there are 1e-18, and so zero.
  * A itself tells them, with values that follow, too, from the vectors that there are; but where it
  * has a kernel it tells none of it. */
@@ -193,6 +219,7 @@ static void test_lost_pivots(void **unused) {
         }
         print_message("lost: %d factorizations, %d triangles\n", factorized, applied);
         assert_int_equal(factorized, TURNS);
+        save_and_load(&s);
         assert_true(applied <= 6 * TURNS);
         end(&s);
     }
