@@ -24,6 +24,7 @@ typedef struct bench_facts {
     int64_t positive, negative, zero;
     int64_t factor_nnz, delayed, perturbed;
     double flops;
+    double told_kb;   /**< the most memory that it says to have held */
     double unrefined; /**< backward error before refinement, of a solver that refines by itself */
     int64_t steps;
     char version[64];

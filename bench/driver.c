@@ -326,7 +326,7 @@ int main(int argc, char **argv) {
     if (!why) why = rounds(&a, false, repeats, limit_s, &v, &res, &later);
     double sides_s = NAN;
     if (!why && sides > 0) why = solve_sides(&a, sides, limit_s, &sides_s);
-    bench_facts f = {-1, -1, -1, -1, -1, -1, -1, res.unrefined, res.steps, "?"};
+    bench_facts f = {-1, -1, -1, -1, -1, -1, -1, -1, res.unrefined, res.steps, "?"};
     bench_tell(&f);
     printf("{\"solver\": \"%s\", \"version\": \"%s\", \"setting\": \"%s\", \"threads\": %d, \"n\": "
            "%d, "
@@ -349,6 +349,7 @@ int main(int argc, char **argv) {
             first.analyse_s[0], first.factor_s[0], first.solve_s[0], first.plain_s[0],
             first.both_s[0], later.factor_s[0], later.both_s[0],
             clock_used == CLOCK_MONOTONIC ? "wall" : "cpu", peak_kb / 1024);
+        if (f.told_kb >= 0) printf("\"told_mb\": %.1f, ", f.told_kb / 1024);
         if (isfinite(sides_s)) printf("\"sides\": %d, \"sides_s\": %.6f, ", sides, sides_s);
         printf("\"unrefined\": %.3e, \"backward_error\": %.3e, \"steps\": %d, ",
                isfinite(f.unrefined) ? f.unrefined : 1e300, isfinite(res.error) ? res.error : 1e300,

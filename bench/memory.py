@@ -26,7 +26,7 @@ GENERATED = ("nlpkkt 20", "nlpkkt 40", "helmholtz 2d 700", "helmholtz 3d 40", "s
              "helmholtz 2d 300 boundary=absorbing", "lp-kkt 30000 60000 coupling=local", "quasi-definite 190",
              "lp-kkt 4000 8000 coupling=random", "optimal-control 5000", "random 3000 density=0.002")
 PHASES = ("analyse", "factorize", "solve")
-LEAST, LARGE = 5e6, 50e6  # bytes of L's entries
+CLASSES = (5e6, 50e6)  # bytes of L's entries
 SEEN = 4e6  # bytes: below, pages and the allocator's own habits are all that one sees of an analysis
 
 
@@ -52,47 +52,12 @@ def whole(r):
 
 
 def pardiso(path, threads):
-    """Peak of the first setting whose answer is right."""
-    peaks = {}
+    """Of the settings whose answers are right: the peak of the first, the least peak, and what it says itself then."""
+    found = {}
     for row in map(json.loads, open(path)) if path else ():
         if row.get("solver") == "pardiso" and row.get("threads") == threads and row.get("backward_error", 1) <= 1e-14:
-            peaks.setdefault(row["matrix"], row["peak_mb"] * 2**20)
-    return peaks
-
-
-def process_table(options, rows):
-    """What a process holds at most, over the entries of L."""
-    before = {r["name"]: r for r in json.load(open(options.before))} if options.before else {}
-    peer = pardiso(options.peers, options.threads)
-    key = lambda r: r["name"].removeprefix("generate ")
-    rows = [r for r in rows if r["entries"] >= LEAST]
-    share = lambda r: whole(r) / r["entries"]
-    out = [f"## What a process holds\n\nMost resident pages of analysis, factorization and solve, done twice, beyond those of the "
-           f"matrix, over the bytes of L's entries, where these are {size(LEAST)} or more. The phase in which most is held is that "
-           f"of the second round, too: what the first has freed is kept below what it had in use.\n"]
-    for low, high in ((LEAST, LARGE), (LARGE, float("inf"))):
-        some = [r for r in rows if low <= r["entries"] < high]
-        if not some:
-            continue
-        span = f"{size(low)} to {size(high)}" if high < float("inf") else f"{size(low)} or more"
-        text = f"L of {span}, {len(some)} matrices: {geometric_mean(map(share, some)):.2f} in the geometric mean"
-        old = [r for r in some if r["name"] in before]
-        if old:
-            text += f"; {geometric_mean(share(before[r['name']]) for r in old):.2f} before"
-        near = [r for r in some if key(r) in peer]
-        if near:
-            ratio = [peer[key(r)] / whole(r) for r in near]
-            text += f"; PARDISO holds {geometric_mean(ratio):.2f} times as much on {len(near)}, less on {sum(x < 1 for x in ratio)}"
-        out.append(text + ".")
-    out.append("\n| matrix | n | nonzeros | L | analyse | factorize | solve | most / L | before | PARDISO / L |\n"
-               "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for r in sorted(rows, key=share, reverse=True):
-        name = r["name"]
-        out.append(f"| {name} | {r['n']:.0f} | {r['nnz']:.0f} | {size(r['entries'])} | "
-                   + " | ".join(size(r[f"whole_{phase}"]) for phase in PHASES) + f" | {share(r):.2f} | "
-                   + (f"{share(before[name]):.2f}" if name in before else "") + " | "
-                   + (f"{peer[key(r)] / r['entries']:.2f}" if key(r) in peer else "") + " |")
-    return out
+            found.setdefault(row["matrix"], []).append((row["peak_mb"] * 2**20, row.get("told_mb", 0) * 2**20))
+    return {k: (v[0][0], *min(v)) for k, v in found.items() if min(v)[0] > 0}
 
 
 def size(x):
@@ -105,41 +70,75 @@ def spread(ratios):
     return f"median {middle:.2f}, quartiles {low:.2f} and {high:.2f}, all from {ratios[0]:.2f} to {ratios[-1]:.2f}"
 
 
+def share(r):
+    return whole(r) / r["entries"]
+
+
+def worst(ratios, count=4):
+    """ratios: (ratio, row); the largest ones"""
+    return ", ".join(f"{r['name'].split('/')[-1]} {x:.2f}" for x, r in sorted(ratios, key=lambda p: -p[0])[:count])
+
+
+def classes(rows, before, peer):
+    """A line for each class of sizes of L."""
+    for low, high in zip((0, *CLASSES), (*CLASSES, float("inf"))):
+        some = [r for r in rows if low <= r["entries"] < high and r["entries"] > 0]
+        if not some:
+            continue
+        span = f"below {size(high)}" if low == 0 else f"{size(low)} to {size(high)}" if high < float("inf") else f"{size(low)} or more"
+        old = [r for r in some if r["name"] in before]
+        near = [r for r in some if key(r) in peer]
+        yield (f"| {span} | {len(some)} | {geometric_mean(map(share, some)):.2f} | "
+               + (f"{geometric_mean(share(before[r['name']]) for r in old):.2f} ({geometric_mean(share(r) for r in old):.2f} of {len(old)})"
+                  if old else "") + f" | {worst([(share(r), r) for r in some])} | "
+               + (f"{geometric_mean(peer[key(r)][0] / whole(r) for r in near):.2f} | {geometric_mean(peer[key(r)][1] / whole(r) for r in near):.2f}"
+                  f" of {len(near)}, above 1 on {sum(peer[key(r)][1] > whole(r) for r in near)} | "
+                  f"{worst([(whole(r) / peer[key(r)][1], r) for r in near], 3)} |"
+                  if near else " | | |"))
+
+
+def key(r):
+    return r["name"]
+
+
 def page(options, rows):
-    some = [r for r in rows if r["file"]] or rows
+    before = {r["name"]: r for r in json.load(open(options.before))} if options.before else {}
+    peer = pardiso(options.peers, options.threads)
     seen = [r for r in rows if r["analysis_said"] >= SEEN]
     ratio = lambda r: r["peak_counted"] / r["peak_said"]
-    calm = [ratio(r) for r in some if r["delayed"] == 0 and r["zero"] == 0]
-    other = [ratio(r) for r in some if r["delayed"] or r["zero"]]
-    out = [f"# Memory: predicted and taken\n\n`bench/memory.py MATRICES --threads {options.threads}` on "
-           f"{platform.machine()}, {os.cpu_count()} processors; bytes that the context counts, and, of analyses, pages that "
-           f"the system counts (METIS allocates by itself). [What a process holds](#what-a-process-holds), and PARDISO: at the end.\n",
-           f"## The peak of a factorization\n\nTaken / predicted (`mpk_factor_info.peak_bytes`, "
-           f"`mpk_analysis_info.peak_bytes`), {len(some)} matrices: {spread(map(ratio, some))}; {sum(r < 1.25 for r in map(ratio, some))} "
-           f"below 1.25."]
+    calm = [ratio(r) for r in rows if r["delayed"] == 0 and r["zero"] == 0]
+    other = [ratio(r) for r in rows if r["delayed"] or r["zero"]]
+    out = [f"# Memory\n\n`bench/memory.py MATRICES --threads {options.threads}` on {platform.machine()}, {os.cpu_count()} "
+           f"processors, {len(rows)} matrices.\n",
+           "## What a process holds\n\nMost resident pages of analysis, factorization and solve, done twice, beyond those of the "
+           "matrix, over the bytes of L's entries. The second round's pages are mostly the first one's: what was freed is kept below "
+           "the most that was in use. PARDISO: the same, over what we hold, with the first of its settings whose answer is right "
+           "(matching, default, minimum degree), and with that of them which holds least.\n",
+           "| L | matrices | most / L, geometric mean | before | worst | PARDISO / ours, first | least | worst, ours / least |\n"
+           "|---|---:|---:|---:|---|---:|---|---|", *classes(rows, before, peer), "",
+           "## Predicted\n\nTaken / predicted, bytes that the context counts (`mpk_factor_info.peak_bytes`, `mpk_analysis_info.peak_bytes`): "
+           f"{spread(map(ratio, rows))}; {sum(r < 1.25 for r in map(ratio, rows))} of {len(rows)} below 1.25."]
     if len(calm) > 1 and len(other) > 1:
-        out.append(f"Without delayed columns and zero pivots, {len(calm)} matrices: {spread(calm)}. With them, {len(other)}: "
-                   f"{spread(other)}. Beyond 2 are matrices whose first factorization was given up for another, or whose zero "
-                   f"pivots are confirmed by a second one: no analysis sees that.")
-    out.append("\n| matrix | n | predicted | taken | ratio | delayed columns | zero pivots | factorizations |\n"
-               "|---|---:|---:|---:|---:|---:|---:|---:|")
-    for r in sorted(some, key=ratio):
-        out.append(f"| {r['name']} | {r['n']:.0f} | {size(r['peak_said'])} | {size(r['peak_counted'])} | {ratio(r):.2f} | "
-                   f"{r['delayed']:.0f} | {r['zero']:.0f} | {r['stages']:.0f} |")
-    if seen:
-        out.append(f"\n## Analyses\n\nAn analysis is refused at once where what it takes at the least is not free. Taken / "
-                   f"least, where the least is {size(SEEN)} or more: {spread([r['analysis_resident'] / r['analysis_said'] for r in seen])}. "
-                   f"A ratio below 1 would refuse what fits.\n\n| matrix | n | ordering | at the least | counted | resident | ratio |\n"
-                   "|---|---:|---|---:|---:|---:|---:|")
-        for r in sorted(seen, key=lambda r: r["analysis_resident"] / r["analysis_said"]):
-            out.append(f"| {r['name']} | {r['n']:.0f} | {r['ordering']} | {size(r['analysis_said'])} | {size(r['analysis_counted'])} | "
-                       f"{size(r['analysis_resident'])} | {r['analysis_resident'] / r['analysis_said']:.2f} |")
-        out.append("\n## Reading and generating\n\nThe same for the matrix itself: of a file the entries that its header "
-                   "declares, of a generator all that it makes.\n\n| matrix | nonzeros | at the least | counted | ratio |\n|---|---:|---:|---:|---:|")
-        for r in sorted(seen, key=lambda r: r["made_counted"] / r["made_said"]):
-            out.append(f"| {r['name']} | {r['nnz']:.0f} | {size(r['made_said'])} | {size(r['made_counted'])} | "
-                       f"{r['made_counted'] / r['made_said']:.2f} |")
-    return "\n".join([*out, "", *process_table(options, rows)]) + "\n"
+        out.append(f"Without delayed columns and zero pivots, {len(calm)}: {spread(calm)}. With them, {len(other)}: {spread(other)}. "
+                   f"Beyond 2 are matrices whose first factorization was given up for another, or whose zero pivots are confirmed by a "
+                   f"second one: no analysis sees that.")
+    if len(seen) > 1:
+        least = [(r["analysis_resident"] / r["analysis_said"], r) for r in seen]
+        made = [(r["made_counted"] / r["made_said"], r) for r in seen]
+        out.append(f"\nAn analysis is refused at once where what it takes at the least is not free, so a ratio below 1 would refuse what "
+                   f"fits. Taken / least, where the least is {size(SEEN)} or more: {spread([x for x, _ in least])}; worst "
+                   f"{worst(least)}. Of the matrix itself, read or generated: {spread([x for x, _ in made])}; worst {worst(made)}.")
+    out.append("\n## All\n\nTold: what PARDISO says to have held (`max(iparm(15), iparm(16) + iparm(17))`), with the setting that holds "
+               "least.\n\n| matrix | n | nonzeros | L | analyse | factorize | solve | most / L | before | PARDISO / L | told / L | predicted | "
+               "taken / predicted | delayed | zero | factorizations |\n" + "|---|" + "---:|" * 15)
+    for r in sorted((r for r in rows if r["entries"] > 0), key=lambda r: (-sum(r["entries"] >= c for c in CLASSES), -share(r))):
+        name = r["name"]
+        out.append(f"| {name} | {r['n']:.0f} | {r['nnz']:.0f} | {size(r['entries'])} | "
+                   + " | ".join(size(r[f"whole_{phase}"]) for phase in PHASES) + f" | {share(r):.2f} | "
+                   + (f"{share(before[name]):.2f}" if name in before else "") + " | "
+                   + (f"{peer[key(r)][1] / r['entries']:.2f} | {peer[key(r)][2] / r['entries']:.2f}" if key(r) in peer else " | ")
+                   + f" | {size(r['peak_said'])} | {ratio(r):.2f} | {r['delayed']:.0f} | {r['zero']:.0f} | {r['stages']:.0f} |")
+    return "\n".join(out) + "\n"
 
 
 def main():

@@ -122,6 +122,8 @@ void bench_tell(bench_facts *facts) {
     }
     facts->factor_nnz = iparm[17];
     facts->perturbed = iparm[13];
+    const double later = (double)iparm[15] + (double)iparm[16]; /* than the analysis */
+    facts->told_kb = iparm[14] > later ? iparm[14] : later;
 }
 
 void bench_finish(void) {
