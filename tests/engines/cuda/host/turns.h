@@ -68,8 +68,7 @@ static void context_begin(host_context *c, void (*run)(), char *stack, size_t by
     abort();
 }
 
-static inline __attribute__((always_inline)) void context_switch(host_context *from,
-                                                                 host_context *to) {
+__attribute__((noinline)) static void context_switch(host_context *from, host_context *to) {
     if (!__builtin_setjmp(from->at)) context_jump(to); // keeps no signals
 }
 #endif
