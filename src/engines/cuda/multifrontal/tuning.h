@@ -181,7 +181,10 @@ enum {
      *  is in the L2 cache); corrections by the same numbers before they are made | notes,
      *  "Corrections in half the precision" */
     MPKI_HALF_COPY_LEAST = 1 << 23,
-    MPKI_HALF_COPY_AFTER = 2
+    MPKI_HALF_COPY_AFTER = 2,
+    /** right-hand sides from which on the device measures large entries of a doubtful x: there solves
+     *  with 36 singular matrices take 1.3 times as long with one side, 0.6 times with 64 | no table */
+    MPKI_CUDA_LOST_TOGETHER = 4
 };
 
 #endif

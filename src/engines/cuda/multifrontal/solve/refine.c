@@ -263,18 +263,19 @@ static void add_column(mpki_cuda_columns *c, int32_t number) {
     c->number[c->count++] = (int8_t)number;
 }
 
-/* How nearly A takes each x to nothing of which the verdict may ask that, and its large entries.
- * Returns as judge(). */
+/* How nearly A takes each x to nothing of which the verdict may ask that, and its large entries; of
+ * a few columns the host looks at those sooner than kernels are waited for. Returns as judge(). */
 static measured look_at_flatness(loop *l, const mpki_refine_wish *wish, int32_t nrhs) {
     const int64_t n = l->f->tree.n, x_step = l->x_step * n / l->vector;
     mpki_cuda_errors e[MPKI_REFINE_TOGETHER];
     mpki_cuda_columns all = {.x_step = x_step}, lost = {.x_step = x_step, .before_step = n};
     double largest[MPKI_REFINE_TOGETHER];
+    const bool few = nrhs < MPKI_CUDA_LOST_TOGETHER;
     for (int32_t k = 0; k < nrhs; k++) {
         mpki_reached *q = &l->column[k].reached;
         for (int which = 0; which <= MPKI_CUTS; which++)
             q->near[which] = (mpki_near_zero){NAN, NAN, NAN};
-        if (q->growth >= wish->large || q->unresolved > wish->lost) add_column(&all, k);
+        if (q->growth >= wish->large || (!few && q->unresolved > wish->lost)) add_column(&all, k);
     }
     if (all.count == 0) return MEASURED;
     measured good = measure_flatness(l, &all, l->x, 0, e);
@@ -282,7 +283,7 @@ static measured look_at_flatness(loop *l, const mpki_refine_wish *wish, int32_t 
         const int32_t number = all.number[k];
         const mpki_reached *q = &l->column[number].reached;
         largest[number] = mpki_cuda_number(e[k].b_norm);
-        if (q->unresolved > wish->lost && !(q->near[0].eta <= wish->flat))
+        if (!few && q->unresolved > wish->lost && !(q->near[0].eta <= wish->flat))
             add_column(&lost, number);
     }
     mpki_cuda_columns cut = lost;
