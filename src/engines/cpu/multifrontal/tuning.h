@@ -49,7 +49,7 @@ enum {
     MPKI_SHARE_FACTOR = 20000000,
     MPKI_SHARE_SOLVE = 1000000,
     MPKI_WAKES_A_WALK = 4,
-    MPKI_SOLVE_WORTH = 2000000,
+    MPKI_SOLVE_WORTH = 4000000,
     /* of what a node costs in a solve, the part that its parent waits for: boyd1's 93 000 leaves take 7.6 ms
      * with any number of workers from four on */
     MPKI_CHILD_SOLVE = 450,
