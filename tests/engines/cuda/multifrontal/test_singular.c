@@ -277,7 +277,7 @@ static void assert_near(const system_ *s, const mpki_near_zero *near, const char
  * solutions, in whichever columns they are. */
 static void test_flatness(void **unused) {
     (void)unused;
-    enum { SOME = 3 };
+    enum { SOME = MPKI_CUDA_LOST_TOGETHER };
     char *all = calloc(LD * SIDES, 16), *x = calloc(LD * SOME, 16), v[N * 16];
     assert_true(all && x);
     for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; k++) {
