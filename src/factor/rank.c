@@ -121,13 +121,14 @@ static mpk_status try_measured(mpk_factor *fac, double *omega) {
     return status;
 }
 
-/* The same for a verdict, which believes for a while that it comes back once it did. */
-static mpk_status try_known(verdict *v, double *omega) {
+/* The same for a verdict, which believes for a while that it comes back once it did. measures [in] by
+ * pivots that are measured where it does not */
+static mpk_status try_known(verdict *v, bool measures, double *omega) {
     mpk_factor *fac = v->fac;
     *omega = 0;
     if (!due(v, &fac->known.sound)) return MPK_OK;
     mpk_status status = try_solve(fac, omega, NULL);
-    if (!mpk_failed(status) && !mpki_measured(fac) &&
+    if (!mpk_failed(status) && measures && !mpki_measured(fac) &&
         !(*omega <= mpki_accuracy(&fac->options, fac->an->scalar)))
         status = try_measured(fac, omega);
     mpki_rest_of(&fac->known.sound, !(*omega <= mpki_accuracy(&fac->options, fac->an->scalar)),
@@ -370,7 +371,7 @@ static mpk_status look_at_weak(verdict *v, bool far) {
     mpk_factor *fac = v->fac;
     evidence e = {INFINITY, INFINITY};
     mpk_status status = MPK_OK;
-    if (far && may_try(v, TRIED_SCALING)) status = try_known(v, &e.omega);
+    if (far && may_try(v, TRIED_SCALING)) status = try_known(v, true, &e.omega);
     v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
     if (v->rescue && !mpk_failed(status)) status = try_other(v, TRIED_SCALING, &e);
     if (mpk_failed(status)) return status;
@@ -399,11 +400,15 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
     const bool lower = v->by_default && !far && none && !fac->lowered;
     const unsigned what = far ? TRIED_SCALING : lower ? TRIED_LOWERED : 0;
     if (!mpk_failed(status) && what && may_try(v, what)) {
-        status = try_known(v, &e.omega);
-        v->rescue = far && !(e.omega <= mpki_accuracy(&fac->options, fac->an->scalar));
+        const double accuracy = mpki_accuracy(&fac->options, fac->an->scalar);
+        /* a lower bound takes as long, and may leave no zero pivot */
+        status = try_known(v, what == TRIED_SCALING, &e.omega);
+        v->rescue = far && !(e.omega <= accuracy);
         if (!mpk_failed(status) && (v->first || v->asked || !mpki_measured(fac)) &&
             (none || v->rescue))
             status = try_other(v, what, &e);
+        if (!mpk_failed(status) && what == TRIED_LOWERED && !(e.omega <= accuracy))
+            status = try_measured(fac, &e.omega);
     }
     if (mpk_failed(status)) return status;
     if (fac->info.inertia.zero == 0) return MPK_OK;
@@ -495,7 +500,7 @@ static mpk_status look_measured(verdict *v, bool *done) {
     mpki_rank_memory *known = &fac->known;
     double omega;
     mpk_status status = mpki_measured_make(fac, &known->measures);
-    if (known->measures && !mpk_failed(status)) status = try_known(v, &omega);
+    if (known->measures && !mpk_failed(status)) status = try_known(v, true, &omega);
     if (mpk_failed(status) || !known->measures) return status;
     if (!(omega <= mpki_accuracy(&fac->options, fac->an->scalar))) {
         mpki_measured_drop(fac);

@@ -499,11 +499,43 @@ static void test_large_kernel_without_memory(void **unused) {
     assert_true(fewer > 0);
 }
 
+/* A last pivot that single precision takes for zero, of a regular A that a lower bound solves: full
+ * rank, and not pivots that are measured and left undecided. */
+static void test_lower_bound_first(void **state) {
+    (void)state;
+    for (int n = 18; n < 20; n++) {
+        dense m = dense_new(n, MPK_S, MPK_SYMMETRIC);
+        mpk_options o;
+        float b[20], x[20];
+        support_state = 19;
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j <= i; j++) {
+                const double v = uniform();
+                (void)uniform();
+                if (i < n - 1)
+                    dense_set(&m, i, j, i == j ? (i % 2 ? -1 : 1) * (40 + v) : v);
+                else
+                    dense_set(&m, i, j, (i == j ? 1e-3 : 1e-2) * v);
+            }
+        for (int i = 0; i < n; i++) b[i] = (float)uniform();
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.matching = MPK_OFF, o.scaling = MPK_OFF, o.accuracy = 1e-6;
+        const outcome r = go(&m, &o, b, x);
+        assert_int_equal(r.factored, MPK_OK);
+        assert_int_equal(r.factor.rank, MPK_RANK_FULL);
+        assert_int_equal(r.factor.inertia.zero, 0);
+        assert_int_equal(r.solved, MPK_OK);
+        assert_true(r.solve.unrefined <= 1e-6);
+        free(m.a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_numerical),
                                        cmocka_unit_test(test_least),
                                        cmocka_unit_test(test_inaccurate_factor),
                                        cmocka_unit_test(test_weak_beside_zero),
+                                       cmocka_unit_test(test_lower_bound_first),
                                        cmocka_unit_test(test_structural),
                                        cmocka_unit_test(test_small_numbers),
                                        cmocka_unit_test(test_other_scaling),

@@ -139,7 +139,7 @@ static mpk_problem *of_tile(mpk_context *ctx, const void *arg) {
             if (i < t->quick)
                 dense_set(&m, i, j, i == j ? (i % 2 ? -1 : 1) * (40 + x) : z);
             else
-                dense_set(&m, i, j, i == j ? 1e-3 * (1.5 + x) : j < t->quick ? 1e-2 * z : 2 * z);
+                dense_set(&m, i, j, i == j ? 1e-3 * x : j < t->quick ? 1e-2 * z : 2 * z);
         }
     mpk_problem *problem = dense_problem(ctx, &m, 1);
     free(m.a);
