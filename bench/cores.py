@@ -1,28 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The direct solver on many cores, beside MKL PARDISO: one section of bench/results/direct-cpu.md.
+"""The direct solver on many cores, beside PARDISO, MUMPS and SSIDS: one section of bench/results/direct-cpu.md.
 
-    bench/cores.py [--build build] [--pardiso build/bench/pardiso] [--matrices FOLDER] [--rows cores.jsonl] [--budget 600]
+    bench/cores.py [--build build] [--matrices FOLDER] [--rows cores.jsonl] [--budget 600] [--peers pardiso,mumps_metis,ssids]
                    [--report bench/results/direct-cpu.md] [--only-write]
 
 On as many threads as there are cores, and on 1, 2, 4, 8 of them, `bench/cores` times the analysis, a refactorization, one
-right-hand side and 64 on twelve matrices; PARDISO does the same under `bench/driver.c`, with each setting on all cores and with the
-quickest one that is right (backward error at most 1e-14) on fewer. A refactorization is a second one with the same analysis for
-both. Then all matrices of the folder on one core and on all. What is most wanted comes first, and what the budget of seconds does
-not allow is left out, and told. Rows are kept as they come; --only-write makes the section of those that there are."""
+right-hand side and 64 on twelve matrices; each peer does the same under `bench/driver.c`, with each of its settings on all cores
+and with the quickest one that is right (backward error at most 1e-14) on fewer. A refactorization is a second one with the same
+analysis for all. Then all matrices of the folder on one core and on all. What is most wanted comes first, and what the budget of
+seconds does not allow is left out, and told. Rows are kept as they come; --only-write makes the section of those that there are."""
 import argparse, datetime, glob, json, os, platform, subprocess, sys, tempfile, time
 
+import direct
 from page import geometric_mean, put_section, table
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 BOUND = 1e-14
-SETTINGS = ["matching", "default", "matching+pnd", "pnd"]  # all of them for files, two for generated ones, the first for the largest
+SETTINGS = {"pardiso": ["matching", "default", "matching+pnd", "pnd"],  # all of them for files, two for generated ones, the first for the largest
+            "mumps_metis": direct.SETTINGS["mumps_metis"], "ssids": direct.SETTINGS["ssids"]}
+TITLE = {"pardiso": "PARDISO", "mumps_metis": "MUMPS", "ssids": "SSIDS"}
 GENERATED = {"nlpkkt 60": "nlpkkt 60", "nlpkkt 40": "nlpkkt 40", "helmholtz 3d 50": "helmholtz 3d 50", "lin 40": "lin nx=40 ny=40 nz=40",
              "control-distributed 30": "control-distributed 30", "helmholtz 2d 700": "helmholtz 2d 700", "stokes mac 300": "stokes mac 300",
              "optimal-control 5000": "optimal-control 5000"}
 FILES = ["cont-201", "case10000_goc_it01", "pilot87_it25", "boyd1"]
 MODELLED = {"optimal-control 5000, model_threads = 16": "optimal-control 5000"}  # PARDISO's row is that of the second
 LARGE = {"nlpkkt 60": 60, "nlpkkt 40": 20}  # seconds that one thread takes, at least: last, or not at all
+LONGER = {"pardiso": 1, "mumps_metis": 4, "ssids": 3}  # times that a peer takes as long on those
 COUNTS = [1, 2, 4, 8, 16]
 STEPS = ["analysis", "refactorize", "one side", "64 sides"]
 
@@ -63,10 +67,10 @@ class Measurements:
     def known(self, **what):
         return [r for r in self.rows if all(r.get(k) == v for k, v in what.items())]
 
-    def run(self, command, seconds):
+    def run(self, command, seconds, environment=None):
         """Lines that a program printed; those that it had until its time was over."""
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=max(1, min(seconds, self.left())))
+            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=max(1, min(seconds, self.left())))
             return done.stdout.splitlines()
         except subprocess.TimeoutExpired as over:
             return (over.stdout or b"").decode(errors="replace").splitlines() if isinstance(over.stdout, bytes) else (over.stdout or "").splitlines()
@@ -86,26 +90,27 @@ class Measurements:
                        "one side": number(3), "refined": number(4), "eight": number(5), "took": int(words[6]), "error": number(7),
                        "hash": words[8], "flops": number(9), "64 sides": number(10), "peak_mb": number(11)})
 
-    def pardiso(self, name, raw, threads, setting, limit):
-        for line in self.run([self.options.pardiso, raw, str(threads), setting, "2", str(limit / 8), "wall", "64"], limit):
+    def peer(self, solver, name, raw, threads, setting, limit):
+        command = [direct.program(self.options.build, solver), raw, str(threads), setting, "2", str(limit / 8), "wall", "64"]
+        for line in self.run(command, limit, direct.environment(self.options.build, solver, threads)):
             if not line.startswith("{"):
                 continue
             row = json.loads(line)
-            row.update(solver="pardiso", matrix=name, threads=threads)
+            row.update(solver=solver, matrix=name, threads=threads)
             if "failed" not in row:
                 row.update({"analysis": 1e3 * row["min_analyse_s"], "refactorize": 1e3 * row["min_refactor_s"], "one side": 1e3 * row["min_plain_solve_s"],
                             "64 sides": 1e3 * row["sides_s"]})
             self.keep(row)
-            return row
-        return None
+            return
+        self.keep({"solver": solver, "matrix": name, "threads": threads, "setting": setting, "failed": f"no answer in {limit:.0f} s"})
 
     def least(self, name, threads):
         """Our row with the least of each figure."""
         rows = self.known(solver="metapack", matrix=name, threads=threads)
         return {k: min(r[k] for r in rows if k in r) for k in rows[0] if isinstance(rows[0][k], float)} if rows else None
 
-    def best_setting(self, name, threads):
-        right = [r for r in self.known(solver="pardiso", matrix=name, threads=threads) if r.get("backward_error", 1) <= BOUND]
+    def best_setting(self, solver, name, threads):
+        right = [r for r in self.known(solver=solver, matrix=name, threads=threads) if r.get("backward_error", 1) <= BOUND]
         return min(right, key=lambda r: r["refactorize"], default=None)
 
 
@@ -126,7 +131,7 @@ def measure(m, most):
     specs.update({name: files[name] for name in FILES if name in files})
     specs.update({name: specs[other] for name, other in MODELLED.items()})
     fewer = [t for t in COUNTS if t < most]
-    peer = options.pardiso and os.path.exists(options.pardiso)
+    peers = [p for p in options.peers.split(",") if os.path.exists(direct.program(options.build, p))]
     with tempfile.TemporaryDirectory() as folder:
         raw = {}
 
@@ -147,31 +152,38 @@ def measure(m, most):
                 continue
             if not m.known(solver="metapack", matrix=name, threads=most):
                 m.ours([name], [specs[name]], [most], options.seconds, 60)
-            for setting in SETTINGS[:1 if name in LARGE else 2 if name in GENERATED else 4]:
-                if peer and name not in MODELLED and convert(name) and not m.known(solver="pardiso", matrix=name, threads=most, setting=setting):
-                    m.pardiso(name, raw[name], most, setting, 40)
+            for solver in peers:
+                for setting in SETTINGS[solver][:1 if name in LARGE else 2 if name in GENERATED else 4]:
+                    if name in MODELLED or m.known(solver=solver, matrix=name, threads=most, setting=setting):
+                        continue
+                    if m.left() < 4 + 4 * LONGER[solver] * LARGE.get(name, 0) / most:
+                        m.left_out.append(f"{TITLE[solver]} {name} on {most} threads")
+                    elif convert(name):
+                        m.peer(solver, name, raw[name], most, setting, 40)
             if name in LARGE:
                 drop(name)
         every = [f for n, f in files.items() if not m.known(solver="metapack", matrix="shared/" + n)]
-        if every and m.left() > 20:
+        if options.short and every and m.left() > 20:
             m.ours(["shared/" + kind(f) for f in every], every, [1, most], options.short, m.left() - 10)
             # clocks differ by a third from one moment to the next: what looks slower is run again, in turns
             again = [f for f in every if slower(m.least("shared/" + kind(f), 1), m.least("shared/" + kind(f), most), 1.05)]
             if again and m.left() > 20:
                 m.ours(["shared/" + kind(f) for f in again], again, [1, most] * 3, options.short, min(30, m.left() - 10))
         smaller = [name for name in specs if name not in LARGE]
-        wanted = [(solver, name, t) for solver in ("metapack", "pardiso") for t in sorted(fewer, key=[1, 4, 2, 8, 16].index) for name in smaller]
-        wanted += [(solver, name, t) for name, s in LARGE.items() if s <= 30 for t in reversed(fewer) for solver in ("metapack", "pardiso")]
+        solvers = ["metapack", *peers]
+        wanted = [(solver, name, t) for solver in solvers for t in sorted(fewer, key=[1, 4, 2, 8, 16].index) for name in smaller]
+        wanted += [(solver, name, t) for name, s in LARGE.items() if s <= 30 for t in reversed(fewer) for solver in solvers]
         for solver, name, t in wanted:
-            if m.known(solver=solver, matrix=name, threads=t) or (solver == "pardiso" and (not peer or name in MODELLED)):
+            if m.known(solver=solver, matrix=name, threads=t) or (solver != "metapack" and name in MODELLED):
                 continue
-            best = m.best_setting(name, most)
-            if m.left() < 4 + LARGE.get(name, 0) / t:
-                m.left_out.append(f"{solver} {name} on {t} threads")
+            if m.left() < 4 + 4 * LONGER.get(solver, 1) * LARGE.get(name, 0) / t:
+                m.left_out.append(f"{TITLE.get(solver, solver)} {name} on {t} threads")
             elif solver == "metapack":
                 m.ours([name], [specs[name]], [t], options.seconds, 60)
-            elif best and convert(name):
-                m.pardiso(name, raw[name], t, best["setting"], 40)
+            else:
+                best = m.best_setting(solver, name, most)
+                if best and convert(name):
+                    m.peer(solver, name, raw[name], t, best["setting"], 40)
 
 
 def cell(row, step):
@@ -185,40 +197,49 @@ def write(m, most):
 
     ours = m.least
 
-    def peers(name, t):
+    solvers = [p for p in SETTINGS if m.known(solver=p)]
+
+    def peer(solver, name, t):
         name = MODELLED.get(name, name)
-        best = m.best_setting(name, most)
-        right = [r for r in m.known(solver="pardiso", matrix=name, threads=t) if best and r.get("setting") == best["setting"] and "refactorize" in r]
+        best = m.best_setting(solver, name, most)
+        right = [r for r in m.known(solver=solver, matrix=name, threads=t) if best and r.get("setting") == best["setting"] and "refactorize" in r]
         return min(right, key=lambda r: r["refactorize"], default=None)
 
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     text = [f"{datetime.date.today()}, {m.options.machine}, {memory:.0f} GiB; made by `bench/cores.py`. Milliseconds, the least of several; at",
-            f"{' / '.join(map(str, counts))} threads. PARDISO has the quickest setting on {most} threads that is right (backward error at",
-            f"most 1e-14 after at most two refinements) of {', '.join(SETTINGS)}, of the first two for generated matrices, the first for",
-            "nlpkkt; a refactorization is a second one with the same analysis for both. Memory is what analysis, factorization and solve",
-            f"take beyond the input, at their peak, on {most} threads.", ""]
+            f"{' / '.join(map(str, counts))} threads. Each peer has the quickest of its settings on {most} threads that is right (backward error at",
+            "most 1e-14 after at most two refinements): " + "; ".join(f"{TITLE[p]} {', '.join(SETTINGS[p])}" for p in solvers) + ". PARDISO has the first",
+            "two for generated matrices, each the first for nlpkkt. A refactorization is a second one with the same analysis for all. Memory is",
+            f"what analysis, factorization and solve take beyond the input, at their peak, on {most} threads.", ""]
     for step in STEPS:
-        rows, means = [], {t: [] for t in counts}
+        rows, means = [], {(p, t): [] for p in solvers for t in counts}
         for name in names:
-            a, b = ours(name, most), peers(name, most)
-            ratio = b[step] / a[step] if a and b else None
-            for t in counts:
-                x, y = ours(name, t), peers(name, t)
-                if x and y and name not in MODELLED:
-                    means[t].append(y[step] / x[step])
-            rows.append([name, " / ".join(cell(ours(name, t), step) or "–" for t in counts), " / ".join(cell(peers(name, t), step) or "–" for t in counts),
-                         f"{ratio:.2f}" if ratio and ratio >= 1 else f"**{ratio:.2f}**" if ratio else ""])
-        means = ", ".join(f"{geometric_mean(v):.2f} at {t} ({len(v)})" for t, v in means.items() if v)
-        text += [f"**{step}**" + (f"; PARDISO over ours in the geometric mean of the rows: {means}." if means else "."), "",
-                 table([step, "METAPACK", "PARDISO", f"PARDISO / ours at {most}"], rows)]
+            cells, ratios = [], []
+            for p in solvers:
+                for t in counts:
+                    x, y = ours(name, t), peer(p, name, t)
+                    if x and y and name not in MODELLED and y[step] == y[step]:
+                        means[p, t].append((y[step] / x[step], name))
+                cells.append(" / ".join(cell(peer(p, name, t), step) or "–" for t in counts))
+                a, b = ours(name, most), peer(p, name, most)
+                ratios += [(b[step] / a[step], TITLE[p])] if a and b and b[step] == b[step] else []
+            least = min(ratios, default=None)
+            rows.append([name, " / ".join(cell(ours(name, t), step) or "–" for t in counts), *cells,
+                         f"{least[0]:.2f} {least[1]}" if least and least[0] >= 1 else f"**{least[0]:.2f} {least[1]}**" if least else ""])
+        text += [f"**{step}**; a peer's time over ours, geometric mean of the rows that both have (how many; the worst):", "",
+                 table(["threads", *map(str, counts)],
+                       [[TITLE[p], *(f"{geometric_mean([x for x, _ in means[p, t]]):.2f} ({len(means[p, t])}; {min(means[p, t])[1]} {min(means[p, t])[0]:.2f})"
+                                     if means[p, t] else "" for t in counts)] for p in solvers]),
+                 table([step, "METAPACK", *(TITLE[p] for p in solvers), f"best peer / ours at {most}"], rows)]
     rows = []
     for name in names:
-        a, one, b = ours(name, most), ours(name, 1), m.best_setting(MODELLED.get(name, name), most)
+        a, one = ours(name, most), ours(name, 1)
         if a:
+            best = [m.best_setting(p, MODELLED.get(name, name), most) for p in solvers]
             rows.append([name, f"{1e-6 * a['flops'] / a['refactorize']:.0f}", f"{one['refactorize'] / most / a['refactorize']:.2f}" if one else "",
-                         f"{a['peak_mb']:.0f}", f"{b['peak_mb']:.0f}" if b else "", b["setting"] if b else ""])
-    text += [f"Rate and efficiency of the refactorization on {most} threads; memory; PARDISO's setting.", "",
-             table(["matrix", "GFLOP/s", "efficiency", "MB: METAPACK", "MB: PARDISO", "PARDISO's setting"], rows)]
+                         f"{a['peak_mb']:.0f}", *(f"{b['peak_mb']:.0f}" if b else "" for b in best), ", ".join(b["setting"] if b else "–" for b in best)])
+    text += [f"Rate and efficiency of the refactorization on {most} threads; memory; the peers' settings.", "",
+             table(["matrix", "GFLOP/s", "efficiency", "MB: METAPACK", *("MB: " + TITLE[p] for p in solvers), "settings"], rows)]
     every = sorted({r["matrix"] for r in m.rows if r["matrix"].startswith("shared/")})
     pairs = [(n, ours(n, 1), ours(n, most)) for n in every]
     pairs = [(n[len("shared/"):], a, b) for n, a, b in pairs if a and b]
@@ -243,19 +264,18 @@ def write(m, most):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default="build")
-    p.add_argument("--pardiso", default="", help="bench/driver.c with bench/peer_pardiso.c; default: BUILD/bench/pardiso")
+    p.add_argument("--peers", default=",".join(SETTINGS), help="those whose programs are in BUILD/bench")
     p.add_argument("--matrices", action="append", help="folders of matrices (METAPACK_MATRICES or ../shared/matrices)")
     p.add_argument("--rows", default="cores.jsonl")
     p.add_argument("--budget", type=float, default=600, help="seconds")
     p.add_argument("--seconds", type=float, default=0.25, help="of each step of the twelve, beyond three runs")
-    p.add_argument("--short", type=float, default=0.01, help="the same of the others")
+    p.add_argument("--short", type=float, default=0.01, help="the same of the other matrices; 0: without them")
     p.add_argument("--threads", type=int, default=0, help="how many are all; default: the cores")
     p.add_argument("--machine", default=f"{platform.machine()}, {os.cpu_count()} cores")
     p.add_argument("--report", help="the page whose section is written")
     p.add_argument("--only-write", action="store_true")
     options = p.parse_args()
     options.matrices = options.matrices or [os.environ.get("METAPACK_MATRICES") or os.path.join(ROOT, "../shared/matrices")]
-    options.pardiso = options.pardiso or os.path.join(options.build, "bench/pardiso")
     most = options.threads or len(os.sched_getaffinity(0))
     m = Measurements(options)
     if not options.only_write:

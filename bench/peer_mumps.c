@@ -119,13 +119,18 @@ const char *bench_factorize(const bench_matrix *a) {
     return why;
 }
 
-const char *bench_solve(const bench_matrix *a, const double *b, double *x) {
-    memcpy(x, b, (size_t)a->n * (a->complex_values ? 2 : 1) * sizeof *x);
+const char *bench_solve_sides(const bench_matrix *a, int sides, const double *b, double *x) {
+    memcpy(x, b, (size_t)a->n * (size_t)sides * (a->complex_values ? 2 : 1) * sizeof *x);
     d.rhs = x;
     z.rhs = (mumps_double_complex *)x;
-    d.nrhs = z.nrhs = 1;
+    d.nrhs = z.nrhs = sides;
     d.lrhs = z.lrhs = a->n;
+    controls()[26] = sides; /* as many together as there are */
     return job(3);
+}
+
+const char *bench_solve(const bench_matrix *a, const double *b, double *x) {
+    return bench_solve_sides(a, 1, b, x);
 }
 
 void bench_tell(bench_facts *facts) {

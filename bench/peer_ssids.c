@@ -70,6 +70,12 @@ const char *bench_solve(const bench_matrix *a, const double *b, double *x) {
     return check("solve");
 }
 
+const char *bench_solve_sides(const bench_matrix *a, int sides, const double *b, double *x) {
+    memcpy(x, b, (size_t)a->n * (size_t)sides * sizeof *x);
+    spral_ssids_solve(0, sides, x, a->n, akeep, fkeep, &options, &inform);
+    return check("solve");
+}
+
 void bench_tell(bench_facts *facts) {
     snprintf(facts->version, sizeof facts->version, "SPRAL, PyPI cmeel-spral");
     facts->factor_nnz = inform.num_factor;
