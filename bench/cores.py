@@ -6,11 +6,12 @@
                    [--report bench/results/direct-cpu.md] [--only-write]
 
 On as many threads as there are cores, and on 1, 2, 4, 8 of them, `bench/cores` times the analysis, a refactorization, one
-right-hand side and 64 on twelve matrices; each peer does the same under `bench/driver.c`, with each of its settings on all cores
-and with the quickest one that is right (backward error at most 1e-14) on fewer. A refactorization is a second one with the same
-analysis for all. Then all matrices of the folder on one core and on all. What is most wanted comes first, and what the budget of
+right-hand side and 64 on twelve matrices; each peer does the same under `bench/driver.c`. PARDISO is run alone, with each of its
+settings on all cores and with the quickest one that is right (backward error at most 1e-14) on fewer. MUMPS and SSIDS take many
+times as long: their settings are tried on four threads, they are run side by side on cores of their own while they take less than
+all, and they solve for 64 sides on all cores alone. A refactorization is a second one with the same analysis for all. Then all matrices of the folder on one core and on all. What is most wanted comes first, and what the budget of
 seconds does not allow is left out, and told. Rows are kept as they come; --only-write makes the section of those that there are."""
-import argparse, datetime, glob, json, os, platform, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, datetime, glob, json, os, platform, subprocess, sys, tempfile, threading, time
 
 import direct
 from page import geometric_mean, put_section, table
@@ -27,6 +28,8 @@ FILES = ["cont-201", "case10000_goc_it01", "pilot87_it25", "boyd1"]
 MODELLED = {"optimal-control 5000, model_threads = 16": "optimal-control 5000"}  # PARDISO's row is that of the second
 LARGE = {"nlpkkt 60": 60, "nlpkkt 40": 20}  # seconds that one thread takes, at least: last, or not at all
 LONGER = {"pardiso": 1, "mumps_metis": 4, "ssids": 3}  # times that a peer takes as long on those
+TRIED_ON = 4  # threads on which the settings of those are tried that are run side by side
+ALONE = ("pardiso",)
 COUNTS = [1, 2, 4, 8, 16]
 STEPS = ["analysis", "refactorize", "one side", "64 sides"]
 
@@ -53,12 +56,13 @@ class Measurements:
     def __init__(self, options):
         self.options, self.rows, self.left_out = options, [], []
         self.end = time.monotonic() + options.budget
+        self.free, self.change = sorted(os.sched_getaffinity(0)), threading.Condition()
         if os.path.exists(options.rows):
             self.rows = [json.loads(line) for line in open(options.rows, encoding="utf-8") if line.strip()]
 
     def keep(self, row):
-        self.rows.append(row)
-        with open(self.options.rows, "a", encoding="utf-8") as file:
+        with self.change, open(self.options.rows, "a", encoding="utf-8") as file:
+            self.rows.append(row)
             file.write(json.dumps(row) + "\n")
 
     def left(self):
@@ -67,8 +71,9 @@ class Measurements:
     def known(self, **what):
         return [r for r in self.rows if all(r.get(k) == v for k, v in what.items())]
 
-    def run(self, command, seconds, environment=None):
-        """Lines that a program printed; those that it had until its time was over."""
+    def run(self, command, seconds, environment=None, cores=None):
+        """Lines that a program printed; those that it had until its time was over. cores: the only ones it may use."""
+        command = ["taskset", "-c", ",".join(map(str, cores)), *command] if cores else command
         try:
             done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=max(1, min(seconds, self.left())))
             return done.stdout.splitlines()
@@ -90,26 +95,52 @@ class Measurements:
                        "one side": number(3), "refined": number(4), "eight": number(5), "took": int(words[6]), "error": number(7),
                        "hash": words[8], "flops": number(9), "64 sides": number(10), "peak_mb": number(11)})
 
-    def peer(self, solver, name, raw, threads, setting, limit):
-        command = [direct.program(self.options.build, solver), raw, str(threads), setting, "2", str(limit / 8), "wall", "64"]
-        for line in self.run(command, limit, direct.environment(self.options.build, solver, threads)):
+    def peer(self, solver, name, raw, threads, setting, limit, cores=None):
+        """A row of a peer, or of its failure. Those run side by side take each step once, or for half a second, and sides on all cores."""
+        alone = solver in ALONE
+        sides = "64" if alone or cores is None else "0"
+        command = [direct.program(self.options.build, solver), raw, str(threads), setting, "2" if alone else "1",
+                   str(limit / 8 if alone else 0.5), "wall", sides]
+        for line in self.run(command, limit, direct.environment(self.options.build, solver, threads), cores):
             if not line.startswith("{"):
                 continue
             row = json.loads(line)
             row.update(solver=solver, matrix=name, threads=threads)
             if "failed" not in row:
                 row.update({"analysis": 1e3 * row["min_analyse_s"], "refactorize": 1e3 * row["min_refactor_s"], "one side": 1e3 * row["min_plain_solve_s"],
-                            "64 sides": 1e3 * row["sides_s"]})
+                            "64 sides": 1e3 * row.get("sides_s", float("nan"))})
             self.keep(row)
             return
         self.keep({"solver": solver, "matrix": name, "threads": threads, "setting": setting, "failed": f"no answer in {limit:.0f} s"})
+
+    def side_by_side(self, jobs, limit):
+        """Rows of [(solver, name, file, threads, setting)], as many at once as there are cores for."""
+        def one(job):
+            solver, name, raw, threads, setting = job
+            with self.change:
+                self.change.wait_for(lambda: len(self.free) >= threads)
+                cores, self.free = self.free[:threads], self.free[threads:]
+            try:
+                if self.left() > 4:
+                    self.peer(solver, name, raw, threads, setting, limit, cores)
+                else:
+                    self.left_out.append(f"{TITLE[solver]} {name} on {threads} threads")
+            finally:
+                with self.change:
+                    self.free = sorted(self.free + cores)
+                    self.change.notify_all()
+
+        with concurrent.futures.ThreadPoolExecutor(max(1, len(self.free))) as pool:
+            for done in [pool.submit(one, job) for job in jobs]:
+                done.result()
 
     def least(self, name, threads):
         """Our row with the least of each figure."""
         rows = self.known(solver="metapack", matrix=name, threads=threads)
         return {k: min(r[k] for r in rows if k in r) for k in rows[0] if isinstance(rows[0][k], float)} if rows else None
 
-    def best_setting(self, solver, name, threads):
+    def best_setting(self, solver, name, most):
+        threads = most if solver in ALONE else TRIED_ON
         right = [r for r in self.known(solver=solver, matrix=name, threads=threads) if r.get("backward_error", 1) <= BOUND]
         return min(right, key=lambda r: r["refactorize"], default=None)
 
@@ -152,7 +183,7 @@ def measure(m, most):
                 continue
             if not m.known(solver="metapack", matrix=name, threads=most):
                 m.ours([name], [specs[name]], [most], options.seconds, 60)
-            for solver in peers:
+            for solver in [p for p in peers if p in ALONE]:
                 for setting in SETTINGS[solver][:1 if name in LARGE else 2 if name in GENERATED else 4]:
                     if name in MODELLED or m.known(solver=solver, matrix=name, threads=most, setting=setting):
                         continue
@@ -170,7 +201,7 @@ def measure(m, most):
             if again and m.left() > 20:
                 m.ours(["shared/" + kind(f) for f in again], again, [1, most] * 3, options.short, min(30, m.left() - 10))
         smaller = [name for name in specs if name not in LARGE]
-        solvers = ["metapack", *peers]
+        solvers = ["metapack", *(p for p in peers if p in ALONE)]
         wanted = [(solver, name, t) for solver in solvers for t in sorted(fewer, key=[1, 4, 2, 8, 16].index) for name in smaller]
         wanted += [(solver, name, t) for name, s in LARGE.items() if s <= 30 for t in reversed(fewer) for solver in solvers]
         for solver, name, t in wanted:
@@ -184,6 +215,17 @@ def measure(m, most):
                 best = m.best_setting(solver, name, most)
                 if best and convert(name):
                     m.peer(solver, name, raw[name], t, best["setting"], 40)
+        beside = [p for p in peers if p not in ALONE]
+        names = [n for n in sorted(specs, key=lambda n: -LARGE.get(n, 0)) if n not in MODELLED and LARGE.get(n, 0) <= 30 and beside and convert(n)]
+        tried = [(p, n, raw[n], min(TRIED_ON, most), s) for n in names for p in beside for s in SETTINGS[p]]
+        m.side_by_side([j for j in tried if not m.known(solver=j[0], matrix=j[1], threads=j[3], setting=j[4])], 45)
+        chosen = {(p, n): m.best_setting(p, n, most) for n in names for p in beside}
+        for t in sorted(fewer, reverse=True):
+            m.side_by_side([(p, n, raw[n], t, best["setting"]) for (p, n), best in chosen.items()
+                            if best and not m.known(solver=p, matrix=n, threads=t)], 90)
+        for (p, n), best in sorted(chosen.items(), key=lambda kept: LARGE.get(kept[0][1], 0)):
+            if best and m.left() > 4 and not m.known(solver=p, matrix=n, threads=most):
+                m.peer(p, n, raw[n], most, best["setting"], 40)
 
 
 def cell(row, step):
@@ -207,10 +249,12 @@ def write(m, most):
 
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     text = [f"{datetime.date.today()}, {m.options.machine}, {memory:.0f} GiB; made by `bench/cores.py`. Milliseconds, the least of several; at",
-            f"{' / '.join(map(str, counts))} threads. Each peer has the quickest of its settings on {most} threads that is right (backward error at",
-            "most 1e-14 after at most two refinements): " + "; ".join(f"{TITLE[p]} {', '.join(SETTINGS[p])}" for p in solvers) + ". PARDISO has the first",
-            "two for generated matrices, each the first for nlpkkt. A refactorization is a second one with the same analysis for all. Memory is",
-            f"what analysis, factorization and solve take beyond the input, at their peak, on {most} threads.", ""]
+            f"{' / '.join(map(str, counts))} threads. Each peer has the quickest of its settings that is right (backward error at most 1e-14 after at",
+            "most two refinements): " + "; ".join(f"{TITLE[p]} {', '.join(SETTINGS[p])}" for p in solvers) + ". PARDISO's are tried on",
+            f"{most} threads (the first two for generated matrices, the first for nlpkkt), the others' on {TRIED_ON}. METAPACK and PARDISO are run",
+            "alone, MUMPS and SSIDS side by side on cores of their own where they take fewer than all; they take each step once or for half",
+            "a second. A refactorization is a second one with the same analysis for all. Memory is what analysis, factorization and solve",
+            f"take beyond the input, at their peak, on {most} threads.", ""]
     for step in STEPS:
         rows, means = [], {(p, t): [] for p in solvers for t in counts}
         for name in names:
@@ -235,7 +279,7 @@ def write(m, most):
     for name in names:
         a, one = ours(name, most), ours(name, 1)
         if a:
-            best = [m.best_setting(p, MODELLED.get(name, name), most) for p in solvers]
+            best = [peer(p, name, most) for p in solvers]
             rows.append([name, f"{1e-6 * a['flops'] / a['refactorize']:.0f}", f"{one['refactorize'] / most / a['refactorize']:.2f}" if one else "",
                          f"{a['peak_mb']:.0f}", *(f"{b['peak_mb']:.0f}" if b else "" for b in best), ", ".join(b["setting"] if b else "–" for b in best)])
     text += [f"Rate and efficiency of the refactorization on {most} threads; memory; the peers' settings.", "",

@@ -180,34 +180,47 @@ def kind_of(ours):
     return "below 0.1 ms" if time < 0.1 else "0.1 to 1 ms" if time < 1 else "above 1 ms"
 
 
-def refactorizations(rows, threads, peer):
-    """Markdown lines: one analysis, then refactorize and solve, refined and judged; and bare, on the peer's terms."""
-    found, lines = collections.defaultdict(list), []
+KINDS = ["below 0.1 ms", "0.1 to 1 ms", "above 1 ms", "pivots fail", "singular"]
+
+
+def by_class(name, found):
+    """A line of the table of means: found is [(peer's time over ours, matrix, class)]."""
+    def cell(of):
+        return f"{geometric_mean(of):.2f} ({sum(x < 0.9 for x in of)} of {len(of)})" if of else ""
+    groups = [[x for x, _, kind in found if kind == k] for k in KINDS]
+    worst = ", ".join(f"{matrix} {x:.2f}" for x, matrix, _ in sorted(found)[:3])
+    return f"| {name} | {cell([x for x, _, _ in found])} | " + " | ".join(map(cell, groups)) + f" | {worst} |"
+
+
+def refactorizations(rows, threads, solvers):
+    """Markdown lines: one analysis, then refactorize and solve, refined and judged; and bare, on the peers' terms."""
+    peers = [s for s in solvers if s not in OURS]
+    found, bare, lines = {s: [] for s in (*peers, "best")}, {s: [] for s in peers}, []
     for name in sorted({r["matrix"] for r in rows if r["threads"] == threads}):
-        best = {s: pick(rows, name, s, threads, "refactor_solve_s") for s in (*OURS, peer)}
-        ours, bare, its = best["metapack"], best["metapack_bare"], best[peer]
+        best = {s: pick(rows, name, s, threads, "refactor_solve_s") for s in (*OURS, *peers)}
+        ours, plain = best["metapack"], best["metapack_bare"]
+        its = {s: best[s]["refactor_solve_s"] for s in peers if best[s]}
         if not ours or not its:
             continue
-        times = [1e3 * r["refactor_solve_s"] if r else math.nan for r in (ours, bare, its)]
-        kind = kind_of(ours)
-        row = (times[2] / times[0], times[2] / times[1], name)
-        found[kind].append(row)
-        found["all"].append(row)
-        perturbed = f", perturbed {its['perturbed']}" if its["perturbed"] > 0 else ""
-        lines.append((row[0], f"| {name} | {ours['n']} | {kind} | {ours['inertia'][2]} | {ours['delayed']} | "
-                      f"{1e3 * ours['refactor_s']:.3g} | " + " | ".join(f"{t:.3g}" for t in times)
-                      + f" | {its['setting']}{perturbed} | {row[0]:.2f} | {row[1]:.2f} |"))
-    text = [f"| {TITLE[peer]}'s time / ours, geometric mean | matrices | refined | below 0.9 | worst | bare "
-            "| below 0.9 |",
-            "|---|---:|---:|---:|---|---:|---:|"]
-    for kind, of in sorted(found.items()):
-        worst = min(of)
-        bare = [b for _, b, _ in of if b == b]
-        refined = [a for a, _, _ in of]
-        text.append(f"| {kind} | {len(of)} | {geometric_mean(refined):.2f} | {sum(a < 0.9 for a in refined)} "
-                    f"| {worst[2]} {worst[0]:.2f} | {geometric_mean(bare):.2f} | {sum(b < 0.9 for b in bare)} |")
-    return text + ["", "| matrix | n | class | zero pivots | rejected | refactorize | and solve | and solve, bare | "
-                   + TITLE[peer] + " | its setting | ratio | bare |", "|---|---:|---|" + "---:|" * 6 + "---|---:|---:|",
+        time, kind = ours["refactor_solve_s"], kind_of(ours)
+        for s in its:
+            found[s].append((its[s] / time, name, kind))
+            if plain:
+                bare[s].append((its[s] / plain["refactor_solve_s"], name, kind))
+        least = min(its, key=its.get)
+        found["best"].append((its[least] / time, name, kind))
+        perturbed = f", perturbed {best[least]['perturbed']}" if best[least]["perturbed"] > 0 else ""
+        cells = [ours["refactor_s"], time, plain and plain["refactor_solve_s"], *(its.get(s) for s in peers)]
+        lines.append((its[least] / time, f"| {name} | {ours['n']} | {kind} | {ours['inertia'][2]} | {ours['delayed']} | "
+                      + " | ".join(f"{1e3 * t:.3g}" if t and t < 1 else f"{1e3 * t:.0f}" if t else "" for t in cells)
+                      + f" | {its[least] / time:.2f} | {TITLE[least]} {best[least]['setting']}{perturbed} |"))
+    text = ["Peer's time over METAPACK's, geometric mean (how many below 0.9, of how many); METAPACK's classes.", "",
+            "| refactorize + solve | all | " + " | ".join(KINDS) + " | worst |", "|---" * (len(KINDS) + 3) + "|"]
+    text += [by_class(TITLE[s], found[s]) for s in peers] + [by_class("the best of them", found["best"])]
+    text += [by_class(f"{TITLE[s]}, ours bare", bare[s]) for s in peers if bare[s]]
+    return text + ["", "*Bare*: METAPACK without refinement and verdict; the driver refines it as it does the peers.", "",
+                   "| matrix | n | class | zero pivots | rejected | refactorize | and solve | and solve, bare | "
+                   + " | ".join(TITLE[s] for s in peers) + " | best peer / ours | its setting |", "|---|---:|---|" + "---:|" * (6 + len(peers)) + "---|",
                    *(line for _, line in sorted(lines)), ""]
 
 
@@ -255,7 +268,7 @@ def table(rows, threads, solvers):
             other = [geometric_mean(analysis[key]), geometric_mean(memory[key])]
             means.append(f"| {TITLE.get(key, key)} | {len(ratio[key])} | {geometric_mean(ratio[key]):.2f} | "
                          + " | ".join(f"{v:.2f}" if v == v else "" for v in other) + " |")
-    text = [f"## {threads} thread{'s' * (threads > 1)}", "", *means, ""]
+    text = [*means, ""]
     if slow:
         text += ["Slower than 0.7 of the best: " + ", ".join(f"{n} ({r:.2f})" for r, n in sorted(slow)) + ".", ""]
     big = []
@@ -289,11 +302,9 @@ def report(options, rows):
             + " The settings were those that had won an earlier sweep over all of them." * bool(options.winners)
             + f" Beside {options.busy} busy processes." * (options.busy > 0), ""]
     for threads in sorted({r["threads"] for r in rows}, reverse=True):
-        if options.refactorize:
-            text += [f"## Refactorize and solve, {threads} thread{'s' * (threads > 1)}, ms of {options.clock}", ""]
-            text += [line for s in solvers if s not in OURS for line in refactorizations(rows, threads, s)]
-        else:
-            text += table(rows, threads, solvers)
+        title = f"{threads} thread{'s' * (threads > 1)}"
+        text += [f"## {title}", "", "### A first factorization and a solve", "", *table(rows, threads, [s for s in solvers if s != "metapack_bare"]),
+                 "### A refactorization and a solve", "", *refactorizations(rows, threads, solvers)]
     os.makedirs(os.path.dirname(os.path.abspath(options.report)), exist_ok=True)
     with open(options.report + ".part", "w", encoding="utf-8") as file:
         file.write("\n".join(text))
@@ -320,8 +331,6 @@ def main():
     parser.add_argument("--minima", action="store_true", help="report minima, not medians: for a machine that others use")
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
                         help="cpu: all threads' time on the processor, for a machine that others use")
-    parser.add_argument("--refactorize", action="store_true",
-                        help="report, by class, refactorizations with one analysis, in place of first factorizations")
     parser.add_argument("--report", help="write the table here")
     options = parser.parse_args()
     options.thread_list = sorted({int(t) for t in options.threads.split(",")})
