@@ -298,7 +298,7 @@ def write(m, most):
     different = [n for n in {r["matrix"] for r in m.rows} if len({r["hash"] for r in m.known(solver="metapack", matrix=n)}) > 1]
     text += [f"The same bits of D and x for every number of threads: {'no: ' + ', '.join(sorted(different)) if different else 'yes, on all'}."]
     if m.left_out:
-        text += [f"Left out for want of time: {', '.join(m.left_out)}."]
+        text += [f"Left out for want of time: {', '.join(dict.fromkeys(m.left_out))}."]
     section = "\n".join(text) + "\n"
     if m.options.report:
         put_section(m.options.report, f"On {most} cores", section)
