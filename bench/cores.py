@@ -140,7 +140,8 @@ class Measurements:
         return {k: min(r[k] for r in rows if k in r) for k in rows[0] if isinstance(rows[0][k], float)} if rows else None
 
     def best_setting(self, solver, name, most):
-        threads = most if solver in ALONE else TRIED_ON
+        """Of the rows on the threads on which settings are tried."""
+        threads = most if solver in ALONE or name in LARGE else TRIED_ON
         right = [r for r in self.known(solver=solver, matrix=name, threads=threads) if r.get("backward_error", 1) <= BOUND]
         return min(right, key=lambda r: r["refactorize"], default=None)
 
@@ -216,15 +217,16 @@ def measure(m, most):
                 if best and convert(name):
                     m.peer(solver, name, raw[name], t, best["setting"], 40)
         beside = [p for p in peers if p not in ALONE]
-        names = [n for n in sorted(specs, key=lambda n: -LARGE.get(n, 0)) if n not in MODELLED and LARGE.get(n, 0) <= 30 and beside and convert(n)]
+        names = [n for n in specs if n not in MODELLED and n not in LARGE and beside and convert(n)]
         tried = [(p, n, raw[n], min(TRIED_ON, most), s) for n in names for p in beside for s in SETTINGS[p]]
         m.side_by_side([j for j in tried if not m.known(solver=j[0], matrix=j[1], threads=j[3], setting=j[4])], 45)
         chosen = {(p, n): m.best_setting(p, n, most) for n in names for p in beside}
         for t in sorted(fewer, reverse=True):
             m.side_by_side([(p, n, raw[n], t, best["setting"]) for (p, n), best in chosen.items()
-                            if best and not m.known(solver=p, matrix=n, threads=t)], 90)
-        for (p, n), best in sorted(chosen.items(), key=lambda kept: LARGE.get(kept[0][1], 0)):
-            if best and m.left() > 4 and not m.known(solver=p, matrix=n, threads=most):
+                            if best and not m.known(solver=p, matrix=n, threads=t)], 60)
+        chosen.update({(p, n): {"setting": SETTINGS[p][0]} for n, seconds in LARGE.items() if seconds <= 30 for p in beside})
+        for (p, n), best in chosen.items():
+            if best and m.left() > 4 and convert(n) and not m.known(solver=p, matrix=n, threads=most, setting=best["setting"]):
                 m.peer(p, n, raw[n], most, best["setting"], 40)
 
 
