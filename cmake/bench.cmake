@@ -18,7 +18,8 @@ set_target_properties(bench_convert PROPERTIES OUTPUT_NAME convert
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 mpki_bench(metapack peer_metapack.c metapack)
 add_executable(bench_cores bench/cores.c) # the direct solver on several numbers of threads
-target_link_libraries(bench_cores PRIVATE metapack m)
+target_include_directories(bench_cores PRIVATE src)
+target_link_libraries(bench_cores PRIVATE metapack_static m)
 set_target_properties(bench_cores PROPERTIES OUTPUT_NAME cores
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 

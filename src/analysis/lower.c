@@ -10,13 +10,18 @@ static const char STAGE[] = "analyse";
 enum {
     PARTS = 16,     /* shares of the columns at most: each has a count for each row */
     LOOPS = 200000, /* entries from which loops are shared */
-    EACH = 4        /* shares for a thread */
+    WORTH =
+        50000, /* entries for each thread: 50 us or more of its time, where it takes 10 to wake it */
+    EACH = 4   /* shares for a thread */
 };
 
 mpki_pool *mpki_loops_pool(mpk_context *ctx, int threads, int64_t entries, mpk_status *status) {
     threads = mpki_context_threads(ctx, threads);
-    const bool pays = entries >= LOOPS || mpki_context_takes_all(ctx);
-    if (threads < 2 || !pays || mpk_failed(*status)) return NULL;
+    if (!mpki_context_takes_all(ctx))
+        threads = entries < LOOPS             ? 1
+                  : entries / WORTH < threads ? (int)(entries / WORTH)
+                                              : threads;
+    if (threads < 2 || mpk_failed(*status)) return NULL;
     mpki_pool *pool = mpki_context_pool(ctx, threads, 1);
     if (!pool) *status = mpki_failed(ctx);
     return pool;

@@ -101,6 +101,10 @@ mpki_pool *mpki_context_pool(mpk_context *ctx, int threads, int64_t capacity) {
     return ctx->pool;
 }
 
+int mpki_context_took(mpk_context *ctx) {
+    return mpki_pool_took(ctx->pool);
+}
+
 double mpki_context_wake_s(mpk_context *ctx, int threads) {
     if (ctx->wake_s > 0) return ctx->wake_s;
     mpki_pool *pool = mpki_context_pool(ctx, threads, 1);

@@ -67,6 +67,7 @@ struct mpki_pool {
     int *idle; /* workers of the team that wait, the last one to begin on top */
     double busy_s;
     mpki_pool_counts counts;
+    int took;       /* the largest team that has run anything since mpki_pool_took() */
     member *member; /* threads */
 };
 
@@ -355,9 +356,24 @@ void mpki_pool_push(mpki_pool *pool, double priority, mpki_task_fn fn, void *arg
     mpki_lock_give(&pool->lock);
 }
 
+/* The lock is held. */
+static void note_team(mpki_pool *pool) {
+    if (pool->team > pool->took) pool->took = pool->team;
+}
+
+int mpki_pool_took(mpki_pool *pool) {
+    if (!pool) return 1;
+    mpki_lock_take(&pool->lock);
+    const int took = pool->took > 1 ? pool->took : 1;
+    pool->took = 0;
+    mpki_lock_give(&pool->lock);
+    return took;
+}
+
 /* For what is queued, but for so many tasks of it. */
 static void call_for_queued(mpki_pool *pool, int64_t but) {
     mpki_lock_take(&pool->lock);
+    if (pool->queued > 1) note_team(pool);
     call_some(pool, pool->queued - but);
     mpki_lock_give(&pool->lock);
 }
@@ -374,6 +390,7 @@ static void begin_loop(mpki_pool *pool, loop *l) {
     l->link = pool->loops;
     pool->loops = l;
     pool->counts.loops++;
+    note_team(pool);
     call_some(pool, left_of(l) - 1);
 }
 

@@ -25,15 +25,19 @@ int mpki_context_threads(mpk_context *ctx, int threads);
  *  these pay; 0: those of the process again, and what pays. For tests. */
 void mpki_context_set_cores(mpk_context *ctx, int cores);
 bool mpki_context_takes_all(const mpk_context *ctx);
+/** Workers of the largest team that has run anything since this was last asked, 1: there was none. For tests and
+ *  benches. */
+int mpki_context_took(mpk_context *ctx);
 /** Seconds that it takes to wake a worker: measured in a pool of this many when first asked, in
  *  about a millisecond. */
 double mpki_context_wake_s(mpk_context *ctx, int threads);
-/** Only the context calls these five. Lost: its threads were those of a process that has forked. */
+/** Only the context calls these six. Lost: its threads were those of a process that has forked. */
 bool mpki_pool_is_lost(const mpki_pool *pool);
 void mpki_pool_destroy(mpki_pool **pool);
 mpki_pool *mpki_pool_create(mpk_context *ctx, int threads);
 bool mpki_pool_reserve(mpki_pool *pool, int64_t capacity);
 double mpki_pool_wake_s(mpki_pool *pool);
+int mpki_pool_took(mpki_pool *pool);
 /** Workers that there are, whether or not they are of the team. */
 int mpki_pool_most(const mpki_pool *pool);
 

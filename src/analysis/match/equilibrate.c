@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) void maxima(int32_t rows, int32_t b
 
 /* Threads share the columns; each has maxima of its own, of the rows that its columns reach, and the
  * largest of these does not depend on how many there are. More of them would spend their time on these. */
-enum { PARTS = 16, WORTH_A_THREAD = 100000, MERGED = 1 << 12 };
+enum { PARTS = 16, WORTH_A_THREAD = 100000, ENTRIES_A_PART = 25000, MERGED = 1 << 12 };
 
 typedef struct searching {
     int32_t n;
@@ -192,6 +192,8 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
         .n = n, .ap = ap, .ai = ai, .entry = entry, .scale = scale, .rescaled = scale, .parts = 1};
     mpki_pool *pool = NULL;
     if (threads > 1 && n > 0 && ap[n] >= WORTH_A_THREAD) {
+        const int64_t most = ap[n] / ENTRIES_A_PART;
+        if (threads > most && !mpki_context_takes_all(ctx)) threads = (int)most;
         pool = mpki_context_pool(ctx, threads, 1);
         if (!pool) return mpki_failed(ctx);
         s.parts = mpki_pool_threads(pool) < PARTS ? mpki_pool_threads(pool) : PARTS;

@@ -102,7 +102,8 @@ static double stack_bytes(const mpk_analysis *an, double entry) {
 static int workers(mpk_context *ctx, const mpk_analysis *an) {
     double cost = 0;
     for (int32_t s = 0; s < an->nsuper; s++)
-        cost += mpki_node_cost(an->sptr[s + 1] - an->sptr[s], rows_below(an, s), an->flops[s]);
+        cost += mpki_node_cost(an->sptr[s + 1] - an->sptr[s], rows_below(an, s), an->flops[s],
+                               an->child_ptr[s] == an->child_ptr[s + 1]);
     return cost < MPKI_WORTH_THREADS ? 1 : mpki_context_threads(ctx, an->options.threads);
 }
 

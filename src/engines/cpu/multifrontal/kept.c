@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is kept from one factorization to the next, and which fronts the next values touch. */
 #include "kept.h"
-
-#include "engines/cpu/front/storage.h"
+#include "workers.h"
 
 #include <string.h>
 
@@ -79,11 +78,6 @@ void mpki_kept_free(mpk_context *ctx, mpki_kept **handle) {
 
 /* ---- which nodes ----------------------------------------------------------------------------- */
 
-static double node_cost(const mpki_tree_view *tree, int32_t s) {
-    return mpki_node_cost(tree->sptr[s + 1] - tree->sptr[s],
-                          (double)(tree->rptr[s + 1] - tree->rptr[s]), tree->flops[s]);
-}
-
 void mpki_kept_touch_all(mpki_kept *kept, const mpki_tree_view *tree) {
     kept->valid = false;
     kept->whole = true;
@@ -91,7 +85,7 @@ void mpki_kept_touch_all(mpki_kept *kept, const mpki_tree_view *tree) {
     for (int32_t s = 0; s < tree->nsuper; s++) {
         kept->touched[s] = 1;
         kept->room[s] = 0;
-        kept->cost += node_cost(tree, s);
+        kept->cost += mpki_walk_cost(tree, s);
     }
 }
 
@@ -125,7 +119,7 @@ bool mpki_kept_touch(mpki_kept *kept, const mpki_tree_view *tree, const void *sa
     kept->cost = 0;
     for (int32_t s = 0; s < tree->nsuper; s++) {
         if (!kept->touched[s]) continue;
-        kept->cost += node_cost(tree, s);
+        kept->cost += mpki_walk_cost(tree, s);
         if (tree->parent[s] >= 0) kept->touched[tree->parent[s]] = 1;
     }
     kept->valid = false; /* until the walk has succeeded */

@@ -67,6 +67,7 @@ typedef struct mpki_walk_memory {
     mpki_useful useful; /* of these, by the plan */
     int workers;        /* of a factorization: the same, or fewer by what the last ones showed */
     mpki_tasks tasks;   /* for these workers, with the heaviest of its children for each */
+    mpki_tasks sweeps;  /* for those of a solve */
     _Atomic int32_t *waits;   /* tasks.count */
     void **contribution;      /* nsuper */
     void **space;             /* workers: work space for blocks (engines/cpu/front/front.h) */

@@ -34,7 +34,7 @@ static int64_t rows_of(const mpki_tree_view *tree) {
 /* The pool once more, for another solver with the same context may have asked for a larger one, or
  * the process has forked. Returns how many its team was. */
 static int take_team(mpki_direct_solver *s) {
-    if (s->pool) s->pool = mpki_context_pool(s->ctx, s->all, s->f->memory.tasks.count + 1);
+    if (s->pool) s->pool = mpki_context_pool(s->ctx, s->all, s->f->memory.sweeps.count + 1);
     return mpki_pool_set_team(s->pool, s->threads);
 }
 
@@ -43,7 +43,7 @@ static int take_team(mpki_direct_solver *s) {
 static void place(mpki_direct_solver *s) {
     const mpki_direct *f = s->f;
     const mpki_tree_view *tree = &f->tree;
-    const mpki_tasks *tasks = &f->memory.tasks;
+    const mpki_tasks *tasks = &f->memory.sweeps;
     const mpki_task all = {.first = 0, .last = tree->nsuper - 1};
     for (int32_t k = 0; k < (s->threads > 1 ? tasks->count : 1); k++) {
         const mpki_task *t = s->threads > 1 ? &tasks->task[k] : &all;
@@ -68,7 +68,7 @@ static void place(mpki_direct_solver *s) {
 
 static void fill(mpki_direct_solver *s, int threads) {
     const mpki_tree_view *tree = &s->f->tree;
-    const mpki_tasks *tasks = &s->f->memory.tasks;
+    const mpki_tasks *tasks = &s->f->memory.sweeps;
     const size_t size = mpk_scalar_size(tree->scalar);
     s->at = MPKI_NEW(s->ctx, "solve", (int64_t)tree->nsuper + 1, int64_t);
     s->v = MPKI_ZNEW(s->ctx, "solve", s->threads, void *);
@@ -108,7 +108,7 @@ mpk_status mpki_direct_solver_make(mpk_context *ctx, const mpki_direct *f, int t
     s->threads = 1;
     const mpki_useful *useful = &f->memory.useful;
     const int all = mpki_context_threads(ctx, threads);
-    if (f->memory.tasks.count > 1) /* over the tree, as it was cut to be factorized */
+    if (f->memory.sweeps.count > 1)
         s->threads = least(s->block > 1 && !general ? useful->sides : useful->solve, all);
     if (s->block > 1 && f->nnz * s->block >= MPKI_SOLVE_SHARED) {
         const int64_t apart = least((columns + LEAST - 1) / LEAST, all);

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts the tree of supernodes into tasks. */
-#include "engines/cpu/front/storage.h"
 #include "tasks.h"
 
 #include <string.h>
 
-static double node_cost(const mpki_tree_view *tree, int32_t s) {
-    return mpki_node_cost(tree->sptr[s + 1] - tree->sptr[s],
-                          (double)(tree->rptr[s + 1] - tree->rptr[s]), tree->flops[s]);
-}
-
-mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int threads,
-                            mpki_tasks *tasks) {
+mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, mpki_cost_of *cost_of,
+                            int workers, int each, mpki_tasks *tasks) {
     const int32_t ns = tree->nsuper;
     double all = 0;
     *tasks = (mpki_tasks){0};
@@ -25,7 +19,7 @@ mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int th
     for (int32_t s = 0; s < ns; s++) cost[s] = 0, first[s] = s;
     for (int32_t s = 0; s < ns; s++) {
         int32_t p = tree->parent[s];
-        cost[s] += node_cost(tree, s);
+        cost[s] += cost_of(tree, s);
         if (p >= 0) {
             cost[p] += cost[s];
             if (first[s] < first[p]) first[p] = first[s];
@@ -34,13 +28,13 @@ mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int th
         }
     }
     for (int32_t s = ns - 1; s >= 0; s--)
-        path[s] = node_cost(tree, s) + (tree->parent[s] >= 0 ? path[tree->parent[s]] : 0);
+        path[s] = cost_of(tree, s) + (tree->parent[s] >= 0 ? path[tree->parent[s]] : 0);
 
-    const double limit = threads > 1 ? all / (12.0 * threads) : all;
+    const double limit = workers > 1 ? all / ((double)each * workers) : all;
     for (int32_t s = 0; s < ns;) {
         mpki_task t = {.first = s, .last = s, .parent = -1, .heavy = -1, .priority = path[s]};
         int32_t p = tree->parent[s];
-        if (cost[s] > limit && threads > 1) { /* a node of the top */
+        if (cost[s] > limit && workers > 1) { /* a node of the top */
             t.top = true;
             of[s] = tasks->count;
             tasks->task[tasks->count++] = t;

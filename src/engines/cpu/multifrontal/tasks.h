@@ -19,8 +19,12 @@ typedef struct mpki_tasks {
     mpki_task *task;
 } mpki_tasks;
 
-mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, int threads,
-                            mpki_tasks *tasks);
+/** What node s costs. */
+typedef double mpki_cost_of(const mpki_tree_view *tree, int32_t s);
+
+/** For so many workers, about `each` tasks or more for each of them. */
+mpk_status mpki_tasks_build(mpk_context *ctx, const mpki_tree_view *tree, mpki_cost_of *cost_of,
+                            int workers, int each, mpki_tasks *tasks);
 /** Who waits for whom from the roots down: the tasks child[ptr[k]] .. child[ptr[k+1]-1] wait for
  *  task k. Both arrays are the caller's to release, also after a failure. MPK_OK |
  *  MPK_ERR_MEMORY. */

@@ -40,21 +40,22 @@ enum {
     MPKI_SWEEP_AHEAD = 2,
     /** entries of L, times right-hand sides, below which a solve of several is one worker's */
     MPKI_SOLVE_SHARED = 1000000,
-    /** the costs of workers.c: what a core does in a microsecond where fronts are small; what a
-     *  front has to cost for each worker beyond the first, when it is factored and in a solve; wakes
-     *  that a walk waits for besides one for each worker; the cost of a solve below which one worker
-     *  does it. By a simulator over real trees, and 22 of them on 1 to 16 of 16 cores: a factorization takes
-     *  1.04 times the best number's time in the mean (1.12 before, worst 1.68, degen3_it16 1.27 now) */
+    /** the costs of workers.c: what a core does in a microsecond; what a front has to cost for each
+     *  worker beyond the first, when it is factored and in a solve; the cost of a solve below which
+     *  one worker does it. By 22 matrices on 1 to 16 of 16 cores, where a wake takes about 10 us: a
+     *  factorization takes 1.05 times the best number's time in the mean (1.16 before; worst degen3_it16 1.16,
+     *  before 1.64), a solve 1.06 (1.17; optimal-control 5000 1.24, before 1.60) */
     MPKI_COSTS_A_MICROSECOND = 6000,
-    MPKI_SHARE_FACTOR = 20000000,
-    MPKI_SHARE_SOLVE = 1000000,
-    MPKI_WAKES_A_WALK = 4,
-    MPKI_SOLVE_WORTH = 4000000,
-    /* of what a node costs in a solve, the part that its parent waits for: boyd1's 93 000 leaves take 7.6 ms
-     * with any number of workers from four on */
-    MPKI_CHILD_SOLVE = 450,
-    /** what a block of right-hand sides costs, in solves of one */
-    MPKI_SIDES_COST = 3,
+    MPKI_SHARE_FACTOR = 4000000,
+    MPKI_SHARE_SOLVE = 400000,
+    MPKI_SOLVE_WORTH = 1800000,
+    /** of what a node costs in a solve, of one side or of eight, the part that its parent waits for */
+    MPKI_CHILD_SOLVE = 70,
+    MPKI_CHILD_SIDES = 150,
+    /** tasks for each worker into which a tree is cut to be factorized, and for solves: a task more costs
+     *  0.3 us of a solve, where stocfor3_it39 had 917 of them, 2 us each */
+    MPKI_TASKS_FACTOR = 12,
+    MPKI_TASKS_SOLVE = 8,
     /** multiplications of a block of the selected inverse below which no worker helps with it */
     MPKI_INVERSE_SHARED = 2000000
 };

@@ -14,7 +14,8 @@ static void up(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const way *w = arg;
     const mpki_node *node = w->z->f->node;
     mpki_asking asking = {w->z->ctx, "solve", 0};
-    for (const mpki_task *all = w->z->f->memory.tasks.task, *t = &all[item];; t = &all[t->parent]) {
+    for (const mpki_task *all = w->z->f->memory.sweeps.task, *t = &all[item];;
+         t = &all[t->parent]) {
         for (int32_t s = t->first; s <= t->last && !mpki_asks(&asking, mpki_node_entries(&node[s]));
              s++)
             w->visit(w->z, t->top ? pool : NULL, worker, s, w->v);
@@ -26,7 +27,7 @@ static void up(mpki_pool *pool, int worker, void *arg, int64_t item) {
 static void down(mpki_pool *pool, int worker, void *arg, int64_t item) {
     const way *w = arg;
     const mpki_node *node = w->z->f->node;
-    const mpki_task *all = w->z->f->memory.tasks.task;
+    const mpki_task *all = w->z->f->memory.sweeps.task;
     mpki_asking asking = {w->z->ctx, "solve", 0};
     for (; item >= 0; item = all[item].heavy) {
         const mpki_task *t = &all[item];
@@ -41,7 +42,7 @@ static void down(mpki_pool *pool, int worker, void *arg, int64_t item) {
 }
 
 void mpki_visit_up(mpki_direct_solver *z, int worker, mpki_visit *visit, void *v) {
-    const mpki_tasks *tasks = &z->f->memory.tasks;
+    const mpki_tasks *tasks = &z->f->memory.sweeps;
     const bool alone = z->alone || !z->pool;
     mpki_asking asking = {z->ctx, "solve", 0};
     for (int32_t s = 0; alone && s < z->f->tree.nsuper; s++) {
@@ -57,7 +58,7 @@ void mpki_visit_up(mpki_direct_solver *z, int worker, mpki_visit *visit, void *v
 }
 
 void mpki_visit_down(mpki_direct_solver *z, int worker, mpki_visit *visit, void *v) {
-    const mpki_tasks *tasks = &z->f->memory.tasks;
+    const mpki_tasks *tasks = &z->f->memory.sweeps;
     const bool alone = z->alone || !z->pool;
     mpki_asking asking = {z->ctx, "solve", 0};
     for (int32_t s = z->f->tree.nsuper - 1; alone && s >= 0; s--) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the walk over a tree works in, for a factorization, and for solves with one from a file. */
 #include "multifrontal.h"
+#include "tuning.h"
 
 static const char STAGE[] = "factorize";
 
@@ -16,7 +17,18 @@ void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     mpki_release(ctx, m->contribution);
     mpki_release(ctx, (void *)m->waits);
     mpki_tasks_free(ctx, &m->tasks);
+    mpki_tasks_free(ctx, &m->sweeps);
     *m = (mpki_walk_memory){0};
+}
+
+static mpk_status make_tasks(mpk_context *ctx, const mpki_tree_view *tree, int workers,
+                             const mpki_useful *useful, mpki_walk_memory *m) {
+    const int solve = useful->solve > useful->sides ? useful->solve : useful->sides;
+    mpk_status status =
+        mpki_tasks_build(ctx, tree, mpki_walk_cost, workers, MPKI_TASKS_FACTOR, &m->tasks);
+    if (!mpk_failed(status))
+        status = mpki_tasks_build(ctx, tree, mpki_sweep_cost, solve, MPKI_TASKS_SOLVE, &m->sweeps);
+    return status;
 }
 
 mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
@@ -31,7 +43,7 @@ mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     mpki_walk_memory_free(ctx, m);
     int64_t before, after;
     mpk_memory_usage(ctx, &before, NULL);
-    if (mpk_failed(mpki_tasks_build(ctx, tree, workers, &m->tasks))) return mpki_failed(ctx);
+    if (mpk_failed(make_tasks(ctx, tree, workers, &useful, m))) return mpki_failed(ctx);
     m->threads = threads;
     m->useful = useful;
     m->workers = workers;

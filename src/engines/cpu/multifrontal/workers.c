@@ -19,13 +19,48 @@ static int number_below(int workers) {
     return workers - (workers < 8 ? 1 : workers / 4);
 }
 
+/* ---- what a node costs ----------------------------------------------------------------------- */
+
+static bool is_leaf(const mpki_tree_view *tree, int32_t s) {
+    return tree->child_ptr[s] == tree->child_ptr[s + 1];
+}
+
+static void rows_of(const mpki_tree_view *tree, int32_t s, double *w, double *m) {
+    *w = tree->sptr[s + 1] - tree->sptr[s];
+    *m = (double)(tree->rptr[s + 1] - tree->rptr[s]);
+}
+
+double mpki_walk_cost(const mpki_tree_view *tree, int32_t s) {
+    double w, m;
+    rows_of(tree, s, &w, &m);
+    return mpki_node_cost(w, m, tree->flops[s], is_leaf(tree, s));
+}
+
+double mpki_sweep_cost(const mpki_tree_view *tree, int32_t s) {
+    double w, m;
+    rows_of(tree, s, &w, &m);
+    if (is_leaf(tree, s) && w == 1) return 130 + 36 * (1 + m);
+    return 1100 + 24 * (w + m) + 4 * w * (w + m);
+}
+
+/* The same for eight right-hand sides together. */
+static double sides_cost(const mpki_tree_view *tree, int32_t s) {
+    double w, m;
+    rows_of(tree, s, &w, &m);
+    if (is_leaf(tree, s) && w == 1) return 210 + 230 * (1 + m);
+    return 1800 + 64 * (w + m) + 7 * w * (w + m);
+}
+
+/* ---- a plan ---------------------------------------------------------------------------------- */
+
 /* Costs of nodes, and of them what a node does alone; `share`: what one more worker has to get of a front;
  * walks over the tree. */
 typedef struct plan {
     const mpki_tree_view *tree;
     double *cost, *alone, *path; /* nsuper */
     double all, share;
-    double gain; /* of time: another worker has to leave less than this */
+    double gain;   /* of time: another worker has to leave less than this */
+    double beside; /* of the shorter of path and share, which do not wholly overlap */
     int walks;
 } plan;
 
@@ -51,8 +86,9 @@ static double most_helpers(const plan *p) {
 
 /* So many, `most` at most, and the seconds that they are expected to take. */
 static int useful(const plan *p, int most, double wake, double *time_s) {
-    /* of each worker's time; and of the shorter of path and share, which do not wholly overlap */
-    static const double LOSS = 0.05, BESIDE = 0.2;
+    static const double LOSS = 0.05; /* of each worker's time */
+    /* what a worker who is woken beside others adds to the time, in wakes; and all of them together */
+    static const double EACH = 0.7, ALL = 3;
     static const double RATE = 1e6 * MPKI_COSTS_A_MICROSECOND;
     const double helpers = most_helpers(p);
     double path = longest_path(p, 1);
@@ -61,50 +97,41 @@ static int useful(const plan *p, int most, double wake, double *time_s) {
     for (int before = 1, k; (k = next_number(before)) <= most; before = k) {
         if (before < helpers) path = longest_path(p, k);
         const double share = p->all / k, longer = share > path ? share : path;
-        const double time = (longer + BESIDE * (share + path - longer) + LOSS * share) / RATE +
-                            p->walks * (k + MPKI_WAKES_A_WALK) * wake;
+        const double time = (longer + p->beside * (share + path - longer) + LOSS * share) / RATE +
+                            p->walks * (EACH * k + ALL) * wake;
         if (time < p->gain * *time_s) best = k, *time_s = time;
     }
     return best;
 }
 
-/* ---- a walk and a solve ---------------------------------------------------------------------- */
-
-static void rows_of(const mpki_tree_view *tree, int32_t s, double *w, double *m) {
-    *w = tree->sptr[s + 1] - tree->sptr[s];
-    *m = (double)(tree->rptr[s + 1] - tree->rptr[s]);
-}
-
 static void plan_factor(plan *p) {
     p->share = MPKI_SHARE_FACTOR;
-    p->gain = 0.97;
+    p->gain = 0.95;
+    p->beside = 0.2;
     p->walks = 1;
     p->all = 0;
     for (int32_t s = 0; s < p->tree->nsuper; s++) {
-        double w, m;
-        rows_of(p->tree, s, &w, &m);
-        p->all += p->cost[s] = mpki_node_cost(w, m, p->tree->flops[s]);
+        p->all += p->cost[s] = mpki_walk_cost(p->tree, s);
         p->alone[s] = 0;
     }
 }
 
-/* L is read twice; the rest is for a node's rows, to find it, and for its parent, which takes what thousands
- * of leaves may have for it one after the other; several sides are more work for each. Of `each` times one
- * side. */
-static void plan_solve(plan *p, double each) {
+/* A part of what a node costs is for its parent, which takes what thousands of leaves may have for it one
+ * after the other. */
+static void plan_solve(plan *p, bool several) {
+    const double child = several ? MPKI_CHILD_SIDES : MPKI_CHILD_SOLVE;
     p->share = MPKI_SHARE_SOLVE;
-    p->gain = 0.95;
+    p->gain = 0.92;
+    p->beside = 0.1;
     p->walks = 2;
     p->all = 0;
     for (int32_t s = 0; s < p->tree->nsuper; s++) p->alone[s] = 0;
     for (int32_t s = 0; s < p->tree->nsuper; s++) {
         const int32_t up = p->tree->parent[s];
-        const double for_parent = up < 0 || each > 1 ? 0 : MPKI_CHILD_SOLVE;
-        double w, m;
-        rows_of(p->tree, s, &w, &m);
-        p->cost[s] = each * (8 * w * (w + m) + 20 * (w + m)) + 1000 - for_parent;
-        if (up >= 0) p->alone[up] += for_parent;
-        p->all += p->cost[s] + for_parent;
+        const double cost = several ? sides_cost(p->tree, s) : mpki_sweep_cost(p->tree, s);
+        p->cost[s] = up < 0 ? cost : cost - child;
+        if (up >= 0) p->alone[up] += child;
+        p->all += cost;
     }
 }
 
@@ -118,10 +145,9 @@ mpki_useful mpki_useful_of_plan(mpk_context *ctx, const mpki_tree_view *tree, in
     p.alone = p.path + tree->nsuper;
     plan_factor(&p);
     found.factor = useful(&p, p.all < MPKI_WORTH_THREADS ? 1 : threads, wake, &found.factor_s);
-    /* the tasks are cut for the factorization */
-    plan_solve(&p, 1);
+    plan_solve(&p, false);
     found.solve = useful(&p, p.all < MPKI_SOLVE_WORTH ? 1 : found.factor, wake, &found.solve_s);
-    plan_solve(&p, MPKI_SIDES_COST);
+    plan_solve(&p, true);
     found.sides = useful(&p, p.all < MPKI_SOLVE_WORTH ? 1 : found.factor, wake, &found.sides_s);
     mpki_release(ctx, p.cost);
     return found;
@@ -131,11 +157,7 @@ mpki_useful mpki_useful_workers(mpk_context *ctx, const mpki_tree_view *tree, in
     double cost = 0;
     threads = mpki_context_threads(ctx, threads);
     if (mpki_context_takes_all(ctx)) return MPKI_USEFUL(threads);
-    for (int32_t s = 0; s < tree->nsuper; s++) {
-        double w, m;
-        rows_of(tree, s, &w, &m);
-        cost += mpki_node_cost(w, m, tree->flops[s]);
-    }
+    for (int32_t s = 0; s < tree->nsuper; s++) cost += mpki_walk_cost(tree, s);
     if (threads < 2 || cost < MPKI_WORTH_THREADS) return MPKI_USEFUL(1);
     const mpki_useful most = mpki_useful_of_plan(ctx, tree, threads, 0);
     if (most.factor == 1) return most; /* nor need it be measured */
@@ -145,16 +167,17 @@ mpki_useful mpki_useful_workers(mpk_context *ctx, const mpki_tree_view *tree, in
 /* ---- what walks have shown ------------------------------------------------------------------- */
 
 void mpki_pace_learn(mpki_pace *pace, int workers, double wall_s, double busy_s) {
-    static const double IDLE = 0.4, SLOWER = 1.05;
+    static const double IDLE = 0.4, SLOWER = 1.03;
     if (workers == 1 || pace->settled) return;
     if (pace->workers != workers) pace->workers = workers, pace->walks = 0;
     if (pace->walks++ == 0) return;
-    if (pace->more && wall_s > SLOWER * pace->more_s) {
-        pace->workers = pace->more;
+    if (pace->best > workers && wall_s > SLOWER * pace->best_s) {
+        pace->workers = pace->best;
         pace->settled = true;
-    } else if (busy_s < IDLE * workers * wall_s) {
-        pace->more = workers;
-        pace->more_s = wall_s;
+        return;
+    }
+    if (pace->best == 0 || wall_s < pace->best_s) pace->best = workers, pace->best_s = wall_s;
+    if (busy_s < IDLE * workers * wall_s) {
         pace->workers = number_below(workers);
         pace->walks = 0;
     }

@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include "core/pool.h"
+#include "engines/cpu/multifrontal/tasks.h"
 #include "engines/cpu/multifrontal/workers.h"
 #include "factor/direct_numbers.h"
 
@@ -225,6 +226,71 @@ static void test_never_longer(void **unused) {
     assert_true(many > 100);
 }
 
+static mpki_tree_view tree_of(mpk_context *ctx, mpk_problem *problem, mpk_analysis **an) {
+    mpk_options o;
+    mpk_options_init(&o);
+    assert_int_equal(mpk_analyse(ctx, problem, &o, an), MPK_OK);
+    return mpki_tree_view_of(*an);
+}
+
+/* Thousands of leaves of one column are some tenths of a millisecond, however cheap wakes are. */
+static void test_tiny_nodes(void **unused) {
+    (void)unused;
+    mpk_context *ctx = context(64);
+    mpk_problem *problem = star(ctx, 2000, 4);
+    mpk_analysis *an = NULL;
+    const mpki_tree_view tree = tree_of(ctx, problem, &an);
+    assert_true(tree.nsuper > 1000);
+    const mpki_useful u = mpki_useful_of_plan(ctx, &tree, 64, 1e-6);
+    assert_int_equal(u.factor, 1);
+    assert_int_equal(u.solve, 1);
+    assert_int_equal(u.sides, 1);
+    assert_true(u.factor_s > 0 && u.factor_s < 500e-6);
+    assert_true(u.solve_s > 0 && u.solve_s < 200e-6 && u.sides_s < 600e-6);
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
+/* Parts of similar size take all threads where wakes are as dear as on many cores. */
+static void test_wide(void **unused) {
+    (void)unused;
+    if (TEST_SANITIZED) skip(); /* of an analysis, as others are: figures */
+    static const double wakes[] = {2e-6, 5e-6, 1e-5, 2e-5};
+    for (size_t k = 0; k < sizeof wakes / sizeof *wakes; k++) {
+        const mpki_useful u = useful("nlpkkt 20", 16, wakes[k]);
+        if (u.factor < 15 || u.solve > u.factor || u.solve < 6)
+            fail_msg("wake %g: %d workers, %d in a solve", wakes[k], u.factor, u.solve);
+    }
+}
+
+/* A tree is cut for a solve by what nodes cost there, and for its own workers: tasks are ranges of nodes that cover
+ * the tree, and hardly more than are asked for. */
+static void test_cut(void **unused) {
+    (void)unused;
+    mpk_context *ctx = context(64);
+    mpk_problem *problem = star(ctx, 5000, 150);
+    mpk_analysis *an = NULL;
+    const mpki_tree_view tree = tree_of(ctx, problem, &an);
+    for (int workers = 1; workers <= 16; workers *= 4) {
+        mpki_tasks t;
+        int32_t next = 0, top = 0;
+        assert_int_equal(mpki_tasks_build(ctx, &tree, mpki_sweep_cost, workers, 8, &t), MPK_OK);
+        for (int32_t k = 0; k < t.count; k++) {
+            assert_int_equal(t.task[k].first, next);
+            next = t.task[k].last + 1;
+            top += t.task[k].top;
+        }
+        assert_int_equal(next, tree.nsuper);
+        if (workers > 1 && (t.count - top < 4 * workers || t.count - top > 3 * 8 * workers))
+            fail_msg("%d workers: %d tasks, %d at the top", workers, t.count, top);
+        mpki_tasks_free(ctx, &t);
+    }
+    mpk_analysis_destroy(&an);
+    mpk_problem_destroy(&problem);
+    mpk_context_destroy(&ctx);
+}
+
 /* No more workers than cores, in what is predicted and told, too. */
 static void test_cores(void **unused) {
     static const mpk_method methods[] = {MPK_METHOD_LDLT, MPK_METHOD_ILDLT, MPK_METHOD_NONE};
@@ -281,6 +347,15 @@ static void test_pace(void **unused) {
     mpki_pace alone = {0};
     for (int k = 0; k < 3; k++) mpki_pace_learn(&alone, 1, 1, 0);
     assert_int_equal(alone.workers, 0);
+    mpki_pace creeping = {0}; /* 2 % slower by each step: back to the quickest before they add up */
+    const double walls[] = {1, 1, 1, 1.02, 1, 1.04};
+    int now = 16;
+    for (int k = 0; k < 6; k++) {
+        mpki_pace_learn(&creeping, now, walls[k], 1);
+        now = creeping.workers;
+    }
+    assert_int_equal(now, 16);
+    assert_true(creeping.settled);
     mpki_pace two = {0};
     for (int k = 0; k < 2; k++) mpki_pace_learn(&two, 2, 1, 0.5);
     assert_int_equal(two.workers, 1);
@@ -378,9 +453,11 @@ static void test_steered(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_chain_is_not_pushed),
-        cmocka_unit_test(test_useful),       cmocka_unit_test(test_never_longer),
-        cmocka_unit_test(test_cores),        cmocka_unit_test(test_pace),
-        cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_steered)};
+        cmocka_unit_test(test_same_bits),  cmocka_unit_test(test_chain_is_not_pushed),
+        cmocka_unit_test(test_useful),     cmocka_unit_test(test_never_longer),
+        cmocka_unit_test(test_tiny_nodes), cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_cut),        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_pace),       cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_steered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
