@@ -8,8 +8,9 @@ INLINE void tile_of_c(const int mv, const int nr, const int masked, int depth, c
                       int64_t lda, const R *b, R *c, int64_t ldc, int cols, int last,
                       int overwrite) {
     vec acc[MV][NR];
-    for (int j = 0; j < nr / PARTS; j++) /* C is far away: prefetch it */
-        if (j < cols) __builtin_prefetch(c + j * ldc, 1);
+    for (int j = 0; j < nr / PARTS; j++) /* C is far away: prefetch all of it */
+        for (int i = 0; j < cols && i <= mv; i++)
+            __builtin_prefetch(c + j * ldc + (i < mv ? i * LANES : mv * LANES - 1), 1, 2);
     micro(mv, nr, masked, depth, a, lda, b, last, acc);
     UNROLL_TO(8)
     for (int j = 0; j < nr / PARTS; j++) {
@@ -132,6 +133,7 @@ void ISA_FN(pack)(int cols, int depth, const T *l, int64_t ldl, const T *d, int 
         R *b = (R *)(packed + (int64_t)j * depth);
         for (int k = 0; k < depth; k++) {
             const T *lk = l + j + k * ldl;
+            __builtin_prefetch(lk + 2 * NC); /* columns lie far apart */
             int first = d && k + 1 < depth && t_abs1(d[2 * k + 1]) > 0;
             int second = d && k > 0 && t_abs1(d[2 * k - 1]) > 0;
             T dkk = d ? d[2 * k] : t_make(1, 0), dko = t_make(0, 0);

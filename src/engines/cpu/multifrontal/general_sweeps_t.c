@@ -23,12 +23,12 @@ typedef struct at_node {
 
 static void times(const at_node *g, int64_t rows, int64_t cols, const T *a, int64_t lda, const T *x,
                   T *y) {
-    const panel p = {g->k, rows, lda, (int32_t)cols, a, x, y, 0};
+    panel p = {g->k, rows, lda, (int32_t)cols, a, x, y, 0, 0};
     panel_times(&p, g->pool, g->worker);
 }
 static void times_t(const at_node *g, int64_t rows, int64_t cols, const T *a, int64_t lda,
                     const T *x, T *y) {
-    const panel p = {g->k, rows, lda, (int32_t)cols, a, x, y, 0};
+    panel p = {g->k, rows, lda, (int32_t)cols, a, x, y, 0, 0};
     panel_times_t(&p, g->pool, g->worker);
 }
 

@@ -17,43 +17,58 @@ typedef struct panel {
     const T *a, *x;
     T *y;
     int hermitian;
+    int64_t each; /* rows, or columns, of an item */
 } panel;
+
+/* So many that all workers have some, in whole vectors of every instruction set. */
+static inline int64_t rows_each(int64_t rows, mpki_pool *pool) {
+    enum { WHOLE = 64, LEAST = 2 * WHOLE };
+    const int64_t share = rows / (3 * (int64_t)mpki_pool_threads(pool)) / WHOLE * WHOLE;
+    return share < LEAST ? LEAST : share < MPKI_PANEL_ROWS_EACH ? share : MPKI_PANEL_ROWS_EACH;
+}
+
+/* The fewer the longer they are, in fours, which the kernel takes together. */
+static inline int64_t columns_each(int64_t rows) {
+    const int64_t fours = MPKI_PANEL_COLUMNS_ENTRIES / (4 * rows) + 1,
+                  most = MPKI_PANEL_COLUMNS_EACH / 4;
+    return 4 * (fours < most ? fours : most);
+}
 
 static void panel_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     (void)worker;
     const panel *p = arg;
-    int64_t r0 = item * MPKI_PANEL_ROWS_EACH, left = p->rows - r0;
-    p->k->gemv(left < MPKI_PANEL_ROWS_EACH ? left : MPKI_PANEL_ROWS_EACH, p->cols, p->a + r0,
-               p->lda, p->x, p->y + r0);
+    const int64_t r0 = item * p->each, left = p->rows - r0;
+    p->k->gemv(left < p->each ? left : p->each, p->cols, p->a + r0, p->lda, p->x, p->y + r0);
 }
 
 static void panel_item_t(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)pool;
     (void)worker;
     const panel *p = arg;
-    int32_t c0 = (int32_t)item * MPKI_PANEL_COLUMNS_EACH, left = p->cols - c0;
-    p->k->gemvt(p->rows, left < MPKI_PANEL_COLUMNS_EACH ? left : MPKI_PANEL_COLUMNS_EACH,
-                p->a + c0 * p->lda, p->lda, p->x, p->y + c0, p->hermitian);
+    const int64_t c0 = item * p->each, left = p->cols - c0;
+    p->k->gemvt(p->rows, (int)(left < p->each ? left : p->each), p->a + c0 * p->lda, p->lda, p->x,
+                p->y + c0, p->hermitian);
 }
 
 /* The same by this worker where the panel is small or pool NULL. */
-static inline void panel_times(const panel *p, mpki_pool *pool, int worker) {
+static inline void panel_times(panel *p, mpki_pool *pool, int worker) {
     if (p->rows <= 0 || p->cols <= 0) return;
-    if (!pool || p->rows * p->cols < MPKI_PANEL_SHARED)
+    if (!pool || p->rows * p->cols < MPKI_PANEL_SHARED) {
         p->k->gemv(p->rows, p->cols, p->a, p->lda, p->x, p->y);
-    else
-        mpki_pool_for(pool, worker, (p->rows + MPKI_PANEL_ROWS_EACH - 1) / MPKI_PANEL_ROWS_EACH,
-                      panel_item, (void *)(uintptr_t)p);
+        return;
+    }
+    p->each = rows_each(p->rows, pool);
+    mpki_pool_for(pool, worker, (p->rows + p->each - 1) / p->each, panel_item, p);
 }
-static inline void panel_times_t(const panel *p, mpki_pool *pool, int worker) {
+static inline void panel_times_t(panel *p, mpki_pool *pool, int worker) {
     if (p->rows <= 0 || p->cols <= 0) return;
-    if (!pool || p->rows * p->cols < MPKI_PANEL_SHARED)
+    if (!pool || p->rows * p->cols < MPKI_PANEL_SHARED) {
         p->k->gemvt(p->rows, p->cols, p->a, p->lda, p->x, p->y, p->hermitian);
-    else
-        mpki_pool_for(pool, worker,
-                      (p->cols + MPKI_PANEL_COLUMNS_EACH - 1) / MPKI_PANEL_COLUMNS_EACH,
-                      panel_item_t, (void *)(uintptr_t)p);
+        return;
+    }
+    p->each = columns_each(p->rows);
+    mpki_pool_for(pool, worker, (p->cols + p->each - 1) / p->each, panel_item_t, p);
 }
 
 /* Begin to read a node that comes soon: nodes are small, and the processor cannot guess where the
@@ -76,8 +91,33 @@ static inline T *parent_part(const mpki_direct_solver *z, int worker, int nr, in
     return (T *)z->u + from + nr * (at < 0 ? own + ~at : at);
 }
 
-/* What the children subtract from this node's rows goes into y for its columns, into v for the rows
- * below; nr numbers a row. rows: y is by the rows of a general matrix */
+/* What a child subtracts from this node's rows, its rows r0 .. r1-1 below, goes into y for the node's
+ * columns, into v for the rows below; nr numbers a row. */
+static inline __attribute__((always_inline)) void take_rows(const mpki_direct_solver *z, int worker,
+                                                            int nr, int32_t own, int32_t child,
+                                                            int64_t r0, int64_t r1, T *y, T *v) {
+    const mpki_tree_view *tree = &z->f->tree;
+    const mpki_node *node = &z->f->node[child];
+    const int32_t *rel = tree->rel + tree->rptr[child], *ridx = tree->ridx + tree->rptr[child];
+    const T *u = parent_part(z, worker, nr, child) + (node->w - node->nelim + r0) * nr;
+    int64_t r = r0;
+    for (; r < r1 && rel[r] < own; r++, u += nr)
+        for (int q = 0; q < nr; q++) y[(int64_t)ridx[r] * nr + q] += u[q];
+    for (; r < r1; r++, u += nr)
+        for (int q = 0; q < nr; q++) v[(int64_t)(rel[r] - own) * nr + q] += u[q];
+}
+
+/* The same for what the child has delayed. rows: y is by the rows of a general matrix */
+static inline __attribute__((always_inline)) void
+take_delayed(const mpki_direct_solver *z, int worker, int nr, int32_t child, bool rows, T *y) {
+    const mpki_node *node = &z->f->node[child];
+    const int32_t *names = rows ? mpki_square_row(node, sizeof(T)) : names_of(&z->f->tree, node);
+    const T *u = parent_part(z, worker, nr, child);
+    for (int32_t i = node->nelim; i < node->w; i++, u += nr)
+        for (int q = 0; q < nr; q++) y[(int64_t)names[i] * nr + q] += u[q];
+}
+
+/* All of all children. */
 static inline __attribute__((always_inline)) void take_contributions(const mpki_direct_solver *z,
                                                                      int worker, int nr, int32_t s,
                                                                      bool rows, T *y, T *v) {
@@ -85,18 +125,8 @@ static inline __attribute__((always_inline)) void take_contributions(const mpki_
     const int32_t own = tree->sptr[s + 1] - tree->sptr[s];
     for (int32_t k = tree->child_ptr[s]; k < tree->child_ptr[s + 1]; k++) {
         const int32_t c = tree->child[k];
-        const mpki_node *node = &z->f->node[c];
-        const int32_t *names = rows ? mpki_square_row(node, sizeof(T)) : names_of(tree, node);
-        const int32_t *rel = tree->rel + tree->rptr[c], *ridx = tree->ridx + tree->rptr[c];
-        const int32_t m = (int32_t)(node->nrows - node->w);
-        const T *u = parent_part(z, worker, nr, c);
-        int32_t r = 0;
-        for (int32_t i = node->nelim; i < node->w; i++, u += nr)
-            for (int q = 0; q < nr; q++) y[(int64_t)names[i] * nr + q] += u[q];
-        for (; r < m && rel[r] < own; r++, u += nr)
-            for (int q = 0; q < nr; q++) y[(int64_t)ridx[r] * nr + q] += u[q];
-        for (; r < m; r++, u += nr)
-            for (int q = 0; q < nr; q++) v[(int64_t)(rel[r] - own) * nr + q] += u[q];
+        take_delayed(z, worker, nr, c, rows, y);
+        take_rows(z, worker, nr, own, c, 0, tree->rptr[c + 1] - tree->rptr[c], y, v);
     }
 }
 
@@ -144,7 +174,7 @@ static inline void FN(node_forward)(const FN(kernels) * k, const mpki_node *node
         const T *a = (const T *)node->a + mpki_panel_offset(ld0, j0 / MPKI_PANEL) - j0;
         FN(triangle_forward)(k, j1 - j0, a + j0, ld, v + j0);
         if (n <= j1) continue;
-        const panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0};
+        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j0, v + j1, 0, 0};
         panel_times(&p, pool, worker);
     }
 }
@@ -162,7 +192,7 @@ static inline void FN(node_backward)(const FN(kernels) * k, const mpki_node *nod
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
         const int64_t ld = ld0 - j0;
         const T *a = (const T *)node->a + mpki_panel_offset(ld0, j0 / MPKI_PANEL) - j0;
-        const panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian};
+        panel p = {k, n - j1, ld, j1 - j0, a + j1, v + j1, v + j0, hermitian, 0};
         panel_times_t(&p, pool, worker);
         FN(triangle_backward)(k, j1 - j0, a + j0, ld, hermitian, v + j0);
     }

@@ -100,11 +100,12 @@ static __attribute__((noinline)) bool divide_pivot(const T *d, int hermitian, in
     return pair;
 }
 
-/* v := D^-1 v for a node's pivots, nr numbers each. */
-static void divide(const mpki_node *node, int hermitian, int nr, T *v) {
+/* v := D^-1 v for a node's pivots k0 .. k1-1, nr numbers each; a pair is of its first. */
+static void divide(const mpki_node *node, int hermitian, int nr, int64_t k0, int64_t k1, T *v) {
     const T *d = dinv_of(node);
-    for (int32_t k = 0; k < node->nelim; k++) {
-        T *x1 = v + (int64_t)k * nr;
+    if (k0 > 0 && t_abs1(d[2 * k0 - 1]) > 0) k0++;
+    for (int64_t k = k0; k < k1; k++) {
+        T *x1 = v + k * nr;
         k += divide_pivot(d + 2 * k, hermitian, nr, x1, x1 + nr);
     }
 }
@@ -124,7 +125,7 @@ static void backward_node(const mpki_direct_solver *z, mpki_pool *pool, int work
     if (s >= MPKI_SWEEP_AHEAD) look_ahead(node - MPKI_SWEEP_AHEAD);
     for (int32_t i = 0; i < w; i++) v[i] = y[id[i]];
     for (int64_t i = w; i < n; i++) v[i] = y[ridx[i - w]];
-    if (c->diagonal) divide(node, hermitian, 1, v);
+    if (c->diagonal) divide(node, hermitian, 1, 0, e, v);
     FN(node_backward)(k, node, hermitian, pool, worker, v);
     for (int32_t i = 0; i < e; i++) y[id[i]] = v[i];
     for (int32_t i = 0; c->x && i < e; i++) {
@@ -187,6 +188,80 @@ static const T *panel_at(const mpki_node *node, int32_t j0) {
     return (const T *)node->a + mpki_panel_offset(mpki_leading(node->nrows), j0 / MPKI_PANEL) - j0;
 }
 
+/* What a node takes and leaves, row by row: by all workers where it is much. */
+typedef struct moves {
+    const mpki_direct_solver *z;
+    const sides *c;
+    const mpki_node *node;
+    const int32_t *id;
+    int32_t s, child;
+    int worker; /* whose node it is */
+    T *v;
+    void (*some)(const struct moves *m, int64_t r0, int64_t r1);
+    int64_t count, each;
+} moves;
+
+static void moves_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
+    const moves *m = arg;
+    const int64_t r0 = item * m->each, r1 = r0 + m->each;
+    (void)pool, (void)worker;
+    m->some(m, r0, r1 < m->count ? r1 : m->count);
+}
+
+static void move(moves *m, mpki_pool *pool, int64_t count,
+                 void (*some)(const moves *m, int64_t r0, int64_t r1)) {
+    const int nr = m->c->nr;
+    if (!pool || count * nr < MPKI_SIDES_MOVED) {
+        some(m, 0, count);
+        return;
+    }
+    m->some = some;
+    m->count = count;
+    m->each = MPKI_SIDES_MOVED_EACH / nr;
+    mpki_pool_for(pool, m->worker, (count + m->each - 1) / m->each, moves_item, m);
+}
+
+static void take_b(const moves *m, int64_t r0, int64_t r1) {
+    const sides *c = m->c;
+    const mpki_tree_view *tree = &m->z->f->tree;
+    for (int64_t i = tree->sptr[m->s] + r0; i < tree->sptr[m->s] + r1; i++) {
+        const R scale = (R)m->z->f->scale[tree->perm[i]];
+        const T *b = c->b + tree->perm[i];
+        for (int r = 0; r < c->nr; r++) c->y[i * c->nr + r] = b[r * c->ldb] * scale;
+    }
+}
+
+static void clear_below(const moves *m, int64_t r0, int64_t r1) {
+    T *v = m->v + m->node->nelim * (int64_t)m->c->nr;
+    memset(v + r0 * m->c->nr, 0, (size_t)(r1 - r0) * (size_t)m->c->nr * sizeof *v);
+}
+
+static void take_child(const moves *m, int64_t r0, int64_t r1) {
+    const mpki_tree_view *tree = &m->z->f->tree;
+    const int nr = m->c->nr;
+    const int32_t own = tree->sptr[m->s + 1] - tree->sptr[m->s];
+    if (r0 == 0) take_delayed(m->z, m->worker, nr, m->child, false, m->c->y);
+    take_rows(m->z, m->worker, nr, own, m->child, r0, r1, m->c->y, m->v + (int64_t)m->node->w * nr);
+}
+
+static void take_own(const moves *m, int64_t r0, int64_t r1) {
+    const int64_t nr = m->c->nr;
+    for (int64_t i = r0; i < r1; i++)
+        memcpy(m->v + i * nr, m->c->y + m->id[i] * nr, (size_t)nr * sizeof *m->v);
+}
+
+static void leave_own(const moves *m, int64_t r0, int64_t r1) {
+    const int64_t nr = m->c->nr;
+    for (int64_t i = r0; i < r1; i++)
+        memcpy(m->c->y + m->id[i] * nr, m->v + i * nr, (size_t)nr * sizeof *m->v);
+}
+
+static void leave_below(const moves *m, int64_t r0, int64_t r1) {
+    const int64_t nr = m->c->nr;
+    T *u = parent_part(m->z, m->worker, m->c->nr, m->s);
+    memcpy(u + r0 * nr, m->v + (m->node->nelim + r0) * nr, (size_t)((r1 - r0) * nr) * sizeof *u);
+}
+
 static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
                           void *arg) {
     const sides *c = arg;
@@ -194,20 +269,19 @@ static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int work
     const mpki_tree_view *tree = &f->tree;
     const mpki_node *node = &f->node[s];
     const FN(kernels) *k = c->k;
-    const int32_t e = node->nelim, w = node->w, *id = id_of(node);
+    const int32_t e = node->nelim;
     const int64_t n = node->nrows;
     const int nr = c->nr;
-    T *y = c->y, *v = z->v[worker];
+    T *v = z->v[worker];
+    moves m = {.z = z, .c = c, .node = node, .id = id_of(node), .s = s, .worker = worker, .v = v};
     if (s + MPKI_SWEEP_AHEAD < tree->nsuper) look_ahead(node + MPKI_SWEEP_AHEAD);
-    for (int32_t i = tree->sptr[s]; i < tree->sptr[s + 1]; i++) {
-        const R scale = (R)f->scale[tree->perm[i]];
-        const T *b = c->b + tree->perm[i];
-        for (int r = 0; r < nr; r++) y[(int64_t)i * nr + r] = b[r * c->ldb] * scale;
+    move(&m, pool, tree->sptr[s + 1] - tree->sptr[s], take_b);
+    move(&m, pool, n - e, clear_below);
+    for (int32_t q = tree->child_ptr[s]; q < tree->child_ptr[s + 1]; q++) {
+        m.child = tree->child[q];
+        move(&m, pool, tree->rptr[m.child + 1] - tree->rptr[m.child], take_child);
     }
-    memset(v + (int64_t)e * nr, 0, (size_t)(n - e) * (size_t)nr * sizeof *v);
-    take_contributions(z, worker, nr, s, false, y, v + (int64_t)w * nr);
-    for (int32_t i = 0; i < e; i++)
-        memcpy(v + (int64_t)i * nr, y + (int64_t)id[i] * nr, (size_t)nr * sizeof *v);
+    move(&m, pool, e, take_own);
     if (node->low) FN(low_forward_sides)(k, node, nr, v);
     for (int32_t j0 = node->low ? e : 0; j0 < e; j0 += MPKI_PANEL) {
         const int32_t j1 = e - j0 < MPKI_PANEL ? e : j0 + MPKI_PANEL;
@@ -227,30 +301,47 @@ static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int work
                          v + (int64_t)j1 * nr};
         times(&p, pool, worker);
     }
-    for (int32_t i = 0; i < e; i++)
-        memcpy(y + (int64_t)id[i] * nr, v + (int64_t)i * nr, (size_t)nr * sizeof *v);
-    if (n > e)
-        memcpy(parent_part(z, worker, nr, s), v + (int64_t)e * nr,
-               (size_t)(n - e) * (size_t)nr * sizeof *v);
+    move(&m, pool, e, leave_own);
+    if (n > e) move(&m, pool, n - e, leave_below);
+}
+
+/* The rows of the node's columns, and those below. */
+static void take_all(const moves *m, int64_t r0, int64_t r1) {
+    const mpki_tree_view *tree = &m->z->f->tree;
+    const int32_t w = m->node->w, *ridx = tree->ridx + tree->rptr[m->s];
+    const int64_t nr = m->c->nr;
+    for (int64_t i = r0; i < r1; i++) {
+        const int64_t from = i < w ? m->id[i] : ridx[i - w];
+        memcpy(m->v + i * nr, m->c->y + from * nr, (size_t)nr * sizeof *m->v);
+    }
+}
+
+static void divide_some(const moves *m, int64_t r0, int64_t r1) {
+    divide(m->node, m->z->f->tree.symmetry == MPK_HERMITIAN, m->c->nr, r0, r1, m->v);
+}
+
+static void leave_x(const moves *m, int64_t r0, int64_t r1) {
+    const sides *c = m->c;
+    for (int64_t i = r0; i < r1; i++) {
+        const int32_t at = m->z->f->tree.perm[m->id[i]];
+        const R scale = (R)m->z->f->scale[at];
+        for (int r = 0; r < c->nr; r++) c->x[at + r * c->ldx] = m->v[i * c->nr + r] * scale;
+    }
 }
 
 static void backward_sides(const mpki_direct_solver *z, mpki_pool *pool, int worker, int32_t s,
                            void *arg) {
     const sides *c = arg;
-    const mpki_tree_view *tree = &z->f->tree;
     const mpki_node *node = &z->f->node[s];
     const FN(kernels) *k = c->k;
-    const int hermitian = tree->symmetry == MPK_HERMITIAN, nr = c->nr;
-    const int32_t e = node->nelim, w = node->w, *id = id_of(node);
-    const int32_t *ridx = tree->ridx + tree->rptr[s];
+    const int hermitian = z->f->tree.symmetry == MPK_HERMITIAN, nr = c->nr;
+    const int32_t e = node->nelim;
     const int64_t n = node->nrows;
-    T *y = c->y, *v = z->v[worker];
+    T *v = z->v[worker];
+    moves m = {.z = z, .c = c, .node = node, .id = id_of(node), .s = s, .worker = worker, .v = v};
     if (s >= MPKI_SWEEP_AHEAD) look_ahead(node - MPKI_SWEEP_AHEAD);
-    for (int32_t i = 0; i < w; i++)
-        memcpy(v + (int64_t)i * nr, y + (int64_t)id[i] * nr, (size_t)nr * sizeof *v);
-    for (int64_t i = w; i < n; i++)
-        memcpy(v + i * nr, y + (int64_t)ridx[i - w] * nr, (size_t)nr * sizeof *v);
-    divide(node, hermitian, nr, v);
+    move(&m, pool, n, take_all);
+    move(&m, pool, e, divide_some);
     if (node->low) FN(low_backward_sides)(k, node, hermitian, nr, v);
     for (int32_t j0 = (e - 1) / MPKI_PANEL * MPKI_PANEL; e > 0 && !node->low && j0 >= 0;
          j0 -= MPKI_PANEL) {
@@ -271,13 +362,8 @@ static void backward_sides(const mpki_direct_solver *z, mpki_pool *pool, int wor
         times(&p, pool, worker);
         k->lower_t(j1 - j0, a + j0, ld, hermitian, nr, v + (int64_t)j0 * nr);
     }
-    for (int32_t i = 0; i < e; i++)
-        memcpy(y + (int64_t)id[i] * nr, v + (int64_t)i * nr, (size_t)nr * sizeof *v);
-    for (int32_t i = 0; c->x && i < e; i++) {
-        const int32_t at = tree->perm[id[i]];
-        const R scale = (R)z->f->scale[at];
-        for (int r = 0; r < nr; r++) c->x[at + r * c->ldx] = v[(int64_t)i * nr + r] * scale;
-    }
+    move(&m, pool, e, leave_own);
+    if (c->x) move(&m, pool, e, leave_x);
 }
 
 void FN(forward_block)(mpki_direct_solver *z, int worker, int nrhs, const void *b, int64_t ldb,

@@ -28,14 +28,22 @@ enum {
      *  that the atomics would cost more than the front */
     MPKI_FLOPS_COUNTED = 100000,
     /** entries of a panel from which on workers share it in a solve of one right-hand side, and
-     *  rows, columns that one of them takes at a time */
+     *  rows, columns that one of them takes at a time, at most; entries that these columns have, at
+     *  least */
     MPKI_PANEL_SHARED = 60000,
     MPKI_PANEL_ROWS_EACH = 512,
     MPKI_PANEL_COLUMNS_EACH = 32,
-    /** right-hand sides that go over the tree together, at most, and the same as above for them */
-    MPKI_SIDES = 16,
+    MPKI_PANEL_COLUMNS_ENTRIES = 8192,
+    /** right-hand sides that go over the tree together, at most, and the same as above for them: each
+     *  entry of L is read once for all, where sixteen waited for memory (one core, an entry in the
+     *  cache of nobody: 12 GFLOP/s of sixteen sides, 42 of 64) */
+    MPKI_SIDES = 64,
     MPKI_SIDES_ROWS_EACH = 128,
-    MPKI_SIDES_COLUMNS_EACH = 16,
+    MPKI_SIDES_COLUMNS_EACH = 8,
+    /** numbers of right-hand sides from which on workers share what a node takes and leaves, and that
+     *  one of them moves at a time */
+    MPKI_SIDES_MOVED = 1 << 16,
+    MPKI_SIDES_MOVED_EACH = 1 << 13,
     /** nodes that a sweep is ahead of with its prefetches */
     MPKI_SWEEP_AHEAD = 2,
     /** entries of L, times right-hand sides, below which a solve of several is one worker's */
