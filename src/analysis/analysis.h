@@ -103,7 +103,7 @@ mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_
 /* ---- match/ ---------------------------------------------------------------------------------- */
 
 /** Maximum-product matching of |A| (Duff & Koster 2001), symmetrised (Duff & Pralet 2005).
- *  A is given by its lower triangle (n, ap, ai) and moduli absval[nnz] >= 0.
+ *  A is given by its lower triangle (n, ap, ai) and its values, or their moduli, absval[nnz].
  *  mate  [out] n: mate[i] = j and mate[j] = i where {i,j} is a 2x2 candidate, mate[i] = i otherwise
  *  scale [out] n: s with s_i |a_ij| s_j <= 1 (+ rounding), = 1 on matched entries; finite, > 0
  *  rank  [out] structural rank

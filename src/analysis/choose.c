@@ -47,13 +47,6 @@ static mpk_status make_rows(mpki_chooser *c) {
     return mpki_lower_make(c->ctx, c->loops, c->problem->n, core->ap, core->ai, &c->choice->rows);
 }
 
-/* Its graph: after the matching, which needs the room. */
-static mpk_status make_graph(mpki_chooser *c) {
-    const mpki_core *core = &c->choice->core;
-    return mpki_graph_of_rows(c->ctx, c->loops, c->problem->n, core->ap, core->ai, &c->choice->rows,
-                              c->graph);
-}
-
 /* Columns that the matching does not cover are left out of all that follows, except those in
  * `keep`. Not if there are explicit zeros: values that replace them later may cover these columns.
  */
@@ -70,7 +63,7 @@ static mpk_status leave_out(mpki_chooser *c, const char *keep, char *bare) {
     if (left == 0) return MPK_OK;
     mpk_status status = mpki_core_build(c->ctx, p, bare, core);
     if (mpk_failed(status)) return status;
-    for (int64_t k = 0; k < core->ap[p->n]; k++) c->moduli.entry[k] = c->moduli.entry[core->src[k]];
+    if (mpk_failed(mpki_moduli_of_core(c->ctx, core, p->n, &c->moduli))) return mpki_failed(c->ctx);
     for (int32_t i = 0; i < p->n; i++) {
         if (!bare[i]) continue;
         c->weak[i] = 0;
@@ -285,7 +278,6 @@ mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     if (!mpk_failed(status)) status = make_rows(&c);
     if (!mpk_failed(status)) status = match(&c, keep);
     if (!choice->scale) mpki_moduli_free(ctx, &c.moduli); /* they were looked at for a matching */
-    if (!mpk_failed(status)) status = make_graph(&c);
     *time_match_s = mpki_now_s() - start;
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.1))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
@@ -302,6 +294,7 @@ mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     }
     mpki_moduli_free(ctx, &c.moduli);
     mpki_release(ctx, c.weak);
+    if (!mpk_failed(status)) status = mpki_chooser_graph(&c);
     if (mpk_failed(status)) mpki_choice_free(ctx, choice);
     return status;
 }

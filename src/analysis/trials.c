@@ -32,6 +32,13 @@ enum {
 
 /* ---- a trial --------------------------------------------------------------------------------- */
 
+mpk_status mpki_chooser_graph(const mpki_chooser *c) {
+    const mpki_core *core = &c->choice->core;
+    if (c->graph->xadj) return MPK_OK;
+    return mpki_graph_of_rows(c->ctx, c->loops, c->problem->n, core->ap, core->ai, &c->choice->rows,
+                              c->graph);
+}
+
 void mpki_trial_free(mpk_context *ctx, mpki_trial *t) {
     (void)mpki_dissection_end(ctx, &t->begun, NULL, NULL);
     mpki_graph_free(ctx, &t->graph);
@@ -79,6 +86,7 @@ static mpk_status build(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *t) 
             t->mate = t->map = NULL;
         }
     }
+    if (!t->map && mpk_failed(mpki_chooser_graph(c))) return mpki_failed(c->ctx);
     const int32_t vertices = mpki_trial_graph(c, t)->n;
     t->vertex_perm = MPKI_NEW(c->ctx, STAGE, vertices, int32_t);
     if (c->device && c->choice->scale) t->late = MPKI_NEW(c->ctx, STAGE, vertices, int32_t);
@@ -392,7 +400,8 @@ static mpk_status settled(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *b
 static mpk_status side_by_side(const mpki_chooser *c, mpki_pool *pool, mpki_trial *best) {
     race r = {.c = c};
     mpki_trial *weak = &r.trial[MPKI_WEAK_PAIRS];
-    mpk_status status = build(c, MPKI_WEAK_PAIRS, weak);
+    mpk_status status = mpki_chooser_graph(c); /* before several threads may want it */
+    if (!mpk_failed(status)) status = build(c, MPKI_WEAK_PAIRS, weak);
     if (mpk_failed(status)) {
         mpki_trial_free(c->ctx, weak);
         return status;

@@ -13,7 +13,7 @@ typedef struct mpki_chooser {
     mpk_context *ctx;
     const mpk_problem *problem;
     const mpk_options *options;
-    mpki_graph *graph; /**< of the core, uncompressed */
+    mpki_graph *graph; /**< of the core, uncompressed; empty until it is wanted */
     mpki_moduli moduli;
     char *weak; /**< n: columns that have no good pivot on their diagonal */
     mpki_choice *choice;
@@ -36,6 +36,9 @@ typedef struct mpki_trial {
     int32_t failing;    /**< pivots that the trial elimination gives up */
     mpki_dissection *begun; /**< nested dissection of the graph; NULL: not begun */
 } mpki_trial;
+
+/** c->graph, if it is not there yet. Not by several threads at once. */
+mpk_status mpki_chooser_graph(const mpki_chooser *c);
 
 void mpki_trial_free(mpk_context *ctx, mpki_trial *t);
 const mpki_graph *mpki_trial_graph(const mpki_chooser *c, const mpki_trial *t);

@@ -10,11 +10,12 @@ static const char STAGE[] = "analyse";
 /* ---- moduli ---------------------------------------------------------------------------------- */
 
 void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli) {
-    mpki_release(ctx, moduli->entry);
+    mpki_release(ctx, moduli->own);
     mpki_release(ctx, moduli->diagonal);
     *moduli = (mpki_moduli){0};
 }
 
+/* Of scalars that are no doubles. */
 static void take_moduli(mpk_scalar scalar, int64_t begin, int64_t end, const void *values,
                         double *out) {
     const float *s = values;
@@ -23,9 +24,6 @@ static void take_moduli(mpk_scalar scalar, int64_t begin, int64_t end, const voi
         switch (scalar) {
         case MPK_S:
             out[k] = fabs((double)s[k]);
-            break;
-        case MPK_D:
-            out[k] = fabs(d[k]);
             break;
         case MPK_C:
             out[k] = hypot((double)s[2 * k], (double)s[2 * k + 1]);
@@ -49,24 +47,34 @@ static void take_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
     const int32_t end = mpki_share_begin(p->ap, p->n, share + 1, t->shares);
     mpki_moduli *m = t->moduli;
     (void)pool, (void)worker;
-    take_moduli(p->scalar, p->ap[begin], p->ap[end], p->ax, m->entry);
+    if (m->own) take_moduli(p->scalar, p->ap[begin], p->ap[end], p->ax, m->own);
     for (int32_t j = begin; j < end; j++) {
         const int64_t k = p->ap[j];
-        m->diagonal[j] = k < p->ap[j + 1] && p->ai[k] == j ? m->entry[k] : 0;
+        m->diagonal[j] = k < p->ap[j + 1] && p->ai[k] == j ? fabs(m->entry[k]) : 0;
     }
 }
 
 mpk_status mpki_moduli_build(mpk_context *ctx, mpki_pool *pool, const mpk_problem *problem,
                              mpki_moduli *moduli) {
-    *moduli = (mpki_moduli){0};
-    moduli->entry = MPKI_NEW(ctx, STAGE, problem->nnz, double);
-    moduli->diagonal = MPKI_NEW(ctx, STAGE, problem->n, double);
-    if (!moduli->entry || !moduli->diagonal) {
+    const bool doubles = problem->scalar == MPK_D;
+    *moduli = (mpki_moduli){.diagonal = MPKI_NEW(ctx, STAGE, problem->n, double)};
+    if (!doubles) moduli->own = MPKI_NEW(ctx, STAGE, problem->nnz, double);
+    moduli->entry = doubles ? problem->ax : moduli->own;
+    if ((!doubles && !moduli->own) || !moduli->diagonal) {
         mpki_moduli_free(ctx, moduli);
         return mpki_failed(ctx);
     }
     taking t = {.problem = problem, .moduli = moduli, .shares = mpki_shares(pool)};
     mpki_pool_for(pool, 0, t.shares, take_item, &t);
+    return MPK_OK;
+}
+
+mpk_status mpki_moduli_of_core(mpk_context *ctx, const mpki_core *core, int32_t n,
+                               mpki_moduli *moduli) {
+    double *own = moduli->own ? moduli->own : MPKI_NEW(ctx, STAGE, core->ap[n], double);
+    if (!own) return mpki_failed(ctx);
+    for (int64_t k = 0; k < core->ap[n]; k++) own[k] = moduli->entry[core->src[k]];
+    moduli->entry = moduli->own = own;
     return MPK_OK;
 }
 
@@ -111,7 +119,7 @@ static inline double look(const elimination *e, int32_t v, int32_t w, int64_t k,
                           int32_t *partner) {
     if (e->state[w] == FAILED) *partner = w;
     if (e->state[w] != WAITING) return most;
-    const double a = e->scale[v] * e->entry[k] * e->scale[w];
+    const double a = e->scale[v] * fabs(e->entry[k]) * e->scale[w];
     return a > most ? a : most;
 }
 

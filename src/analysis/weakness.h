@@ -4,14 +4,19 @@
 /** How weak is the diagonal? mpk_analyse decides by this on matching and compression. */
 #include "analysis.h"
 
-/** Moduli of A: of its entries in the order of ai, and of its diagonal. */
+/** Moduli of A: of its entries in the order of ai, or, where these are doubles, the entries themselves, which
+ *  are the problem's; and of its diagonal. */
 typedef struct mpki_moduli {
-    double *entry;    /**< nnz */
-    double *diagonal; /**< n; 0 where no entry is stored */
+    const double *entry; /**< nnz */
+    double *own;         /**< where they are; NULL: the problem's */
+    double *diagonal;    /**< n; 0 where no entry is stored */
 } mpki_moduli;
 
 mpk_status mpki_moduli_build(mpk_context *ctx, mpki_pool *pool, const mpk_problem *problem,
                              mpki_moduli *moduli);
+/** Those of a core take the place of all. Returns MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_moduli_of_core(mpk_context *ctx, const mpki_core *core, int32_t n,
+                               mpki_moduli *moduli);
 void mpki_moduli_free(mpk_context *ctx, mpki_moduli *moduli);
 
 /** Columns whose scaled diagonal entry is below `strong` get 1 in weak[n]; returns how many. */

@@ -6,13 +6,14 @@
 
 enum { ALIGN = 64 };
 
-/* Small blocks lie closer together: there may be as many as columns. */
+/* Small blocks lie closer together: there may be as many as columns, and what lies between those of map10
+ * was a tenth of its L. */
 static int64_t rounded(int64_t bytes, int64_t align) {
     return (bytes + align - 1) & ~(align - 1);
 }
 
 static int64_t align_of(int64_t bytes) {
-    enum { FEW = 512, CLOSE = 16 };
+    enum { FEW = 2048, CLOSE = 16 };
     return bytes < FEW ? CLOSE : ALIGN;
 }
 
@@ -92,6 +93,15 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
         }
         mpki_lock_give(&arena->lock);
     }
+}
+
+void mpki_arena_cut(mpki_arena *arena, void *block, int64_t had, int64_t has) {
+    mpki_chunk *chunk = atomic_load(&arena->current);
+    const uintptr_t base = (uintptr_t)chunk->base, at = (uintptr_t)block;
+    if (at < base || at >= base + (uintptr_t)chunk->size) return;
+    const int64_t first = (int64_t)(at - base);
+    int64_t used = first + rounded(had, align_of(had));
+    atomic_compare_exchange_strong(&chunk->used, &used, first + rounded(has, align_of(has)));
 }
 
 /* Its chunk's address lies before such a block. */

@@ -27,12 +27,15 @@ typedef struct mpki_arena {
 /** bytes [in] of the first chunk, which is taken at once; limit [in] as in options.memory_limit,
  *  for what comes after it */
 mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_arena *arena);
-/** 64-byte aligned, of less than 512 bytes 16-byte; NULL on MPK_ERR_MEMORY. Thread-safe. */
+/** 64-byte aligned, of less than 2048 bytes 16-byte; NULL on MPK_ERR_MEMORY. Thread-safe. */
 void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes);
 /** The same, in memory of its own, of which mpki_arena_shrink() keeps the first `bytes` bytes: for blocks
  *  that will turn out smaller. */
 void *mpki_arena_apart(mpki_arena *arena, int64_t bytes);
 void mpki_arena_shrink(mpki_arena *arena, void *block, int64_t bytes);
+/** The block is the last one and keeps its first `has` bytes of `had`: the rest is free again. Not if others
+ *  have been taken since. Thread-safe. */
+void mpki_arena_cut(mpki_arena *arena, void *block, int64_t had, int64_t has);
 /** Bytes that are taken with one more block: for who predicts how many those will be. */
 int64_t mpki_arena_next(int64_t used, int64_t bytes);
 /** Forget all blocks, keep the first chunk. */

@@ -13,9 +13,9 @@
 
 /* Freed blocks of at least KEPT_LEAST bytes wait for the next call, up to KEPT_LIMIT in all: pages
  * fresh from the system cost a small problem as much as its factorization. They fill what is below
- * the most that the context has ever had in use, and KEPT_BEYOND or a 64th above it: so the process
- * never holds more than that. Not under AddressSanitizer, from which it would hide errors. */
-enum { KEPT_LEAST = 1 << 15, KEPT_BEYOND = 1 << 20 };
+ * the most that the context has ever had in use, and beyond() above it: so the process never holds
+ * more than that. Not under AddressSanitizer, from which it would hide errors. */
+enum { KEPT_LEAST = 1 << 15 };
 #if defined(__SANITIZE_ADDRESS__)
 static const size_t KEPT_LIMIT = 0;
 #elif defined(__has_feature)
@@ -216,13 +216,19 @@ static header *recut_kept(mpk_context *ctx, size_t whole) {
     return found && had < whole ? continued(found, had, whole) : found;
 }
 
+/* Bytes kept above the most in use: a 64th, or a quarter of what is little. */
+static int64_t beyond(int64_t most) {
+    static const int64_t LITTLE = 1 << 20;
+    return most / 64 > LITTLE ? most / 64 : most / 4 < LITTLE ? most / 4 : LITTLE;
+}
+
 /* A block fresh from the system takes the place of kept ones that did not fit, the oldest: else what
  * an analysis has freed would lie beside the factor, and what is kept beyond memory_limit. */
 static void make_place(mpk_context *ctx, size_t whole) {
     if (whole < KEPT_LEAST || KEPT_LIMIT == 0) return;
     const int64_t next = atomic_load(&ctx->now_bytes) + (int64_t)whole;
     const int64_t most = atomic_load(&ctx->most_bytes), bound = atomic_load(&ctx->bound_bytes);
-    int64_t kept = most / 64 > KEPT_BEYOND ? most / 64 : KEPT_BEYOND;
+    int64_t kept = beyond(most);
     if (most > next) kept += most - next;
     if (bound > 0 && kept > bound - next) kept = bound - next;
     lock_kept(ctx);

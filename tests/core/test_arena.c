@@ -124,8 +124,36 @@ static void test_apart(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* The last block gives back its end, and the next one lies there; others keep what they have. */
+static void test_cut(void **unused) {
+    (void)unused;
+    enum { BYTES = 10000, LEFT = 1000 };
+    mpk_context *ctx = NULL;
+    mpki_arena arena;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpki_arena_init(ctx, 3 * BYTES, 0, &arena), MPK_OK);
+    char *first = mpki_arena_alloc(&arena, BYTES), *second = mpki_arena_alloc(&arena, BYTES);
+    assert_non_null(first);
+    assert_non_null(second);
+    memset(second, 7, BYTES);
+    mpki_arena_cut(&arena, first, BYTES, LEFT); /* not the last one */
+    mpki_arena_cut(&arena, second, BYTES, LEFT);
+    char *third = mpki_arena_alloc(&arena, BYTES);
+    assert_ptr_equal(third, second + mpki_arena_next(0, LEFT));
+    memset(third, 8, BYTES);
+    for (int i = 0; i < LEFT; i++) assert_int_equal(second[i], 7);
+    for (int turn = 0; turn < 100; turn++) { /* there is room as often as that is done */
+        char *more = mpki_arena_alloc(&arena, BYTES / 2);
+        assert_ptr_equal(more, third + mpki_arena_next(0, BYTES));
+        mpki_arena_cut(&arena, more, BYTES / 2, 0);
+    }
+    assert_int_equal(mpki_arena_bytes(&arena), 3 * BYTES);
+    mpki_arena_free(&arena);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks_are_apart),
-                                       cmocka_unit_test(test_apart)};
+                                       cmocka_unit_test(test_apart), cmocka_unit_test(test_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

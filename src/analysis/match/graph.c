@@ -16,7 +16,7 @@ typedef struct building {
     int32_t n;
     const int64_t *ap;
     const int32_t *ai;
-    const double *absval;
+    const double *absval; /* nnz: values or their moduli */
     const mpki_lower *rows;
     mpki_match_graph *graph;
     double *cost; /* nnz; MPKI_MATCH_NONE: not an entry */
@@ -33,7 +33,7 @@ static void cost_item(mpki_pool *pool, int worker, void *arg, int64_t share) {
     bool gaps = false;
     (void)pool, (void)worker;
     for (int64_t k = b->ap[begin]; k < b->ap[end]; k++) {
-        const double a = b->absval[k];
+        const double a = fabs(b->absval[k]);
         if (!(a > 0)) { /* zeros, and NaN if one came this far */
             b->cost[k] = MPKI_MATCH_NONE;
             gaps = true;

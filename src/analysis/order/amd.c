@@ -17,28 +17,28 @@ static void controls(double *control) {
 
 enum { ARRAYS = 8 }; /* of n numbers each, beside the lists */
 
-/* Room for the lists: their own length, a fifth more for elements as amd_order() has it, and n. */
-static int64_t lists(const mpki_graph *graph) {
+int64_t mpki_amd_room(const mpki_graph *graph) {
     const int64_t edges = graph->xadj[graph->n];
     return edges + edges / 5 + graph->n;
 }
 
 /* 32-bit indices throughout: the usual case. */
-static mpk_status order_int(mpk_context *ctx, const mpki_graph *graph, int32_t *perm) {
+static mpk_status order_int(mpk_context *ctx, const mpki_graph *graph, bool used_up,
+                            int32_t *perm) {
     const int32_t n = graph->n;
-    const int64_t edges = graph->xadj[n], length = lists(graph);
+    const int64_t edges = graph->xadj[n], length = mpki_amd_room(graph);
     double control[AMD_CONTROL], info[AMD_INFO] = {0};
-    int *work = MPKI_NEW(ctx, STAGE, length + (int64_t)ARRAYS * n, int);
+    int *work = MPKI_NEW(ctx, STAGE, (used_up ? 0 : length) + (int64_t)ARRAYS * n, int);
     if (!work) return mpki_failed(ctx);
-    int *at = work + length, *part[ARRAYS];
-    for (int k = 0; k < ARRAYS; k++) part[k] = at + (int64_t)k * n;
-    memcpy(work, graph->adj, (size_t)edges * sizeof *work);
+    int *part[ARRAYS], *lists = used_up ? graph->adj : work + (int64_t)ARRAYS * n;
+    for (int k = 0; k < ARRAYS; k++) part[k] = work + (int64_t)k * n;
+    if (!used_up) memcpy(lists, graph->adj, (size_t)edges * sizeof *lists);
     for (int32_t v = 0; v < n; v++) {
         part[0][v] = (int)graph->xadj[v];
         part[1][v] = (int)(graph->xadj[v + 1] - graph->xadj[v]);
     }
     controls(control);
-    amd_2(n, part[0], work, part[1], (int)length, (int)edges, part[2], part[3], perm, part[4],
+    amd_2(n, part[0], lists, part[1], (int)length, (int)edges, part[2], part[3], perm, part[4],
           part[5], part[6], part[7], control, info);
     mpki_release(ctx, work);
     return MPK_OK;
@@ -46,7 +46,7 @@ static mpk_status order_int(mpk_context *ctx, const mpki_graph *graph, int32_t *
 
 static mpk_status order_long(mpk_context *ctx, const mpki_graph *graph, int32_t *perm) {
     const int32_t n = graph->n;
-    const int64_t edges = graph->xadj[n], length = lists(graph);
+    const int64_t edges = graph->xadj[n], length = mpki_amd_room(graph);
     double control[AMD_CONTROL], info[AMD_INFO] = {0};
     SuiteSparse_long *work =
         MPKI_NEW(ctx, STAGE, length + (ARRAYS + 1) * (int64_t)n, SuiteSparse_long);
@@ -66,8 +66,8 @@ static mpk_status order_long(mpk_context *ctx, const mpki_graph *graph, int32_t 
     return MPK_OK;
 }
 
-mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, int32_t *perm) {
+mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, bool used_up, int32_t *perm) {
     /* all its lists below 2^31 */
-    const bool small = lists(graph) + (int64_t)ARRAYS * graph->n < INT32_MAX;
-    return small ? order_int(ctx, graph, perm) : order_long(ctx, graph, perm);
+    const bool small = mpki_amd_room(graph) + (int64_t)ARRAYS * graph->n < INT32_MAX;
+    return small ? order_int(ctx, graph, used_up, perm) : order_long(ctx, graph, perm);
 }

@@ -46,7 +46,7 @@ static mpk_status order_leaf(dissection *d, const mpki_nd_graph *g, int32_t firs
     int32_t *order = MPKI_NEW(ctx, STAGE, g->n, int32_t);
     mpk_status status = graph.xadj && order ? MPK_OK : mpki_failed(ctx);
     for (int32_t v = 0; !mpk_failed(status) && v <= g->n; v++) graph.xadj[v] = g->xadj[v];
-    if (!mpk_failed(status)) status = mpki_order_amd(ctx, &graph, order);
+    if (!mpk_failed(status)) status = mpki_order_amd(ctx, &graph, false, order);
     for (int32_t k = 0; !mpk_failed(status) && k < g->n; k++) {
         if (perm) perm[first + k] = g->label[order[k]];
         if (coarse) coarse[first + k] = g->label[order[k]];

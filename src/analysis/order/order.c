@@ -19,8 +19,8 @@ static int64_t dense_degree(const mpki_graph *graph) {
     return limit < 16 ? 16 : (int64_t)limit;
 }
 
-/* The graph without its dense vertices. keep[k] = vertex of the whole graph that is vertex k of the
- * part. */
+/* The graph without its dense vertices, with the room after its edges that AMD works in. keep[k] = vertex
+ * of the whole graph that is vertex k of the part. */
 static mpk_status strip(mpk_context *ctx, const mpki_graph *graph, int64_t limit, int32_t kept,
                         int32_t *keep, mpki_graph *part) {
     int32_t n = graph->n;
@@ -28,9 +28,8 @@ static mpk_status strip(mpk_context *ctx, const mpki_graph *graph, int64_t limit
     mpk_status status = MPK_OK;
     *part = (mpki_graph){.n = kept};
     part->xadj = MPKI_NEW(ctx, STAGE, (int64_t)kept + 1, int64_t);
-    part->adj = MPKI_NEW(ctx, STAGE, graph->xadj[n], int32_t);
     if (graph->weight) part->weight = MPKI_NEW(ctx, STAGE, kept, int32_t);
-    if (!number || !part->xadj || !part->adj || (graph->weight && !part->weight)) {
+    if (!number || !part->xadj || (graph->weight && !part->weight)) {
         status = mpki_failed(ctx);
         goto done;
     }
@@ -41,15 +40,24 @@ static mpk_status strip(mpk_context *ctx, const mpki_graph *graph, int64_t limit
     }
     int64_t fill = 0;
     for (int32_t k = 0; k < kept; k++) {
-        int32_t v = keep[k];
         part->xadj[k] = fill;
+        for (int64_t e = graph->xadj[keep[k]]; e < graph->xadj[keep[k] + 1]; e++)
+            fill += number[graph->adj[e]] >= 0;
+    }
+    part->xadj[kept] = fill;
+    part->adj = MPKI_NEW(ctx, STAGE, mpki_amd_room(part), int32_t);
+    if (!part->adj) {
+        status = mpki_failed(ctx);
+        goto done;
+    }
+    for (int32_t k = 0; k < kept; k++) {
+        int32_t v = keep[k], *to = part->adj + part->xadj[k];
         if (graph->weight) part->weight[k] = graph->weight[v];
         for (int64_t e = graph->xadj[v]; e < graph->xadj[v + 1]; e++) {
             int32_t w = number[graph->adj[e]];
-            if (w >= 0) part->adj[fill++] = w;
+            if (w >= 0) *to++ = w;
         }
     }
-    part->xadj[kept] = fill;
 done:
     mpki_release(ctx, number);
     if (mpk_failed(status)) mpki_graph_free(ctx, part);
@@ -61,8 +69,6 @@ static mpk_status order_by(mpk_context *ctx, const mpki_graph *graph, mpk_orderi
     switch (method) {
     case MPK_ORDERING_ND:
         return mpki_order_nd(ctx, graph, seed, leaf, threads, perm);
-    case MPK_ORDERING_AMD:
-        return mpki_order_amd(ctx, graph, perm);
     case MPK_ORDERING_METIS:
         return mpki_order_metis(ctx, graph, seed, perm);
     case MPK_ORDERING_SCOTCH:
@@ -176,7 +182,10 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
     }
     mpk_status status = prepare(ctx, graph, method, &p);
     if (mpk_failed(status)) return status;
-    if (p.bare->n > 0) status = order_by(ctx, p.bare, method, seed, leaf, threads, p.perm);
+    if (p.bare->n > 0 && method == MPK_ORDERING_AMD) /* a part is ours, and not wanted afterwards */
+        status = mpki_order_amd(ctx, p.bare, p.bare == &p.part, p.perm);
+    else if (p.bare->n > 0)
+        status = order_by(ctx, p.bare, method, seed, leaf, threads, p.perm);
     if (!mpk_failed(status)) status = finish(ctx, &p, p.perm, perm);
     prepared_free(ctx, &p);
     return status;

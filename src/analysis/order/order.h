@@ -7,8 +7,11 @@
 #include "../analysis.h"
 #include "../symbolic/symbolic.h"
 
-/** Approximate minimum degree: SuiteSparse AMD (Amestoy, Davis & Duff 1996, 2004). */
-mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, int32_t *perm);
+/** Approximate minimum degree: SuiteSparse AMD (Amestoy, Davis & Duff 1996, 2004). used_up: graph->adj has
+ *  room for so many indices, mpki_amd_room(), and need not be kept: it works there. */
+mpk_status mpki_order_amd(mpk_context *ctx, const mpki_graph *graph, bool used_up, int32_t *perm);
+/** The edges, a fifth more for elements as amd_order() has it, and n. */
+int64_t mpki_amd_room(const mpki_graph *graph);
 /** The same under constraints, by SuiteSparse CAMD: vertices v with late[v] = 1 come after those with
  *  0, which it counts as neighbours meanwhile. Dense vertices may be among them. takes: is there
  *  CAMD, and is the graph small enough for its integers? Not called elsewhere. */

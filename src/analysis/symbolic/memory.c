@@ -114,6 +114,19 @@ static double delayed_bytes(const mpk_analysis *an, double factor) {
     return an->n ? factor * fmin((double)an->failing / an->n, 1) : 0;
 }
 
+/* What each worker has of its own; the largest front in low rank is beside the factor. */
+static double worker_bytes(const mpk_analysis *an) {
+    const double entry = (double)mpk_scalar_size(an->scalar);
+    double lent = 0;
+    for (int32_t s = 0; s < an->nsuper; s++) lent = fmax(lent, low_front(an, s));
+    return mpki_alloc_bytes(lent) +
+           mpki_alloc_bytes((double)mpki_front_work(an->n) * entry + 12.0 * an->info.max_front);
+}
+
+double mpki_more_workers_bytes(mpk_context *ctx, const mpk_analysis *an) {
+    return (workers(ctx, an) - 1) * worker_bytes(an);
+}
+
 mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     mpk_analysis_info *info = &an->info;
     const double entry = (double)mpk_scalar_size(an->scalar), nodes = an->nsuper + 1;
@@ -122,14 +135,10 @@ mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an) {
     const bool copied = an->symmetry == MPK_GENERAL || an->options.updates == MPK_ON;
     const double values = copied ? (double)(an->nnz + below) * entry /* scaled */
                                  : (double)an->n * sizeof(int16_t);  /* exponents of the scaling */
-    const double worker = (double)mpki_front_work(an->n) * entry + 12.0 * info->max_front;
-    /* each node's description, pointer to its contribution, share of a task */
-    const double delayed = delayed_bytes(an, factor);
-    double lent = 0; /* the largest front in low rank, beside the factor, for each worker */
-    for (int32_t s = 0; s < an->nsuper; s++) lent = fmax(lent, low_front(an, s));
-    const double peak = workers(ctx, an) * mpki_alloc_bytes(lent) + mpki_alloc_bytes(factor) +
-                        delayed + stack + mpki_alloc_bytes(values) +
-                        workers(ctx, an) * mpki_alloc_bytes(worker) + nodes * MPKI_NODE_BYTES;
+    /* and each node's description, pointer to its contribution, share of a task */
+    const double peak = mpki_alloc_bytes(factor) + delayed_bytes(an, factor) + stack +
+                        mpki_alloc_bytes(values) + workers(ctx, an) * worker_bytes(an) +
+                        nodes * MPKI_NODE_BYTES;
     info->factor_bytes = mpki_factor_bytes(an, entry);
     info->peak_bytes = peak < 9e18 ? (int64_t)peak : INT64_MAX;
     return mpki_failed(ctx);

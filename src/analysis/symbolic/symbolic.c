@@ -91,10 +91,10 @@ mpk_status mpki_symbolic_fits(mpk_context *ctx, const mpk_analysis *an) {
     const double limit = an->options.memory_limit;
     const double maps = 2 * sizeof(int32_t) * (double)an->rptr[an->nsuper] +
                         (double)an->nnz * (double)sizeof(mpki_short_scatter);
-    /* what low rank leaves of large fronts is not known */
-    return mpki_memory_check(
-        ctx, STAGE, "the factorization",
-        (double)an->info.peak_bytes - mpki_low_bytes(an) + (limit > 0 ? 0 : maps), limit);
+    /* what low rank leaves of large fronts is not known; where one worker has room, one does it */
+    const double least = mpki_low_bytes(an) + mpki_more_workers_bytes(ctx, an);
+    return mpki_memory_check(ctx, STAGE, "the factorization",
+                             (double)an->info.peak_bytes - least + (limit > 0 ? 0 : maps), limit);
 }
 
 /* Its tree has hardly a path that is longer than the others. */

@@ -155,6 +155,8 @@ mpk_status mpki_predict_memory(mpk_context *ctx, mpk_analysis *an);
 mpk_status mpki_cluster(mpk_context *ctx, const mpki_graph *graph, mpk_analysis *an);
 /** Bytes of the fronts whose L may be kept in low rank; 0: that is not asked for. */
 double mpki_low_bytes(const mpk_analysis *an);
+/** Bytes of info.peak_bytes that one worker does without. */
+double mpki_more_workers_bytes(mpk_context *ctx, const mpk_analysis *an);
 /** Those of the factor alone, whose entries take so many bytes. */
 int64_t mpki_factor_bytes(const mpk_analysis *an, double entry);
 

@@ -110,6 +110,15 @@ static int64_t whole_bytes(const mpki_tree_view *tree) {
     return bytes;
 }
 
+/* Workers whose spaces take no more than half of what the limit leaves beside the factor: the other half is
+ * for contributions. At least one. */
+static int most_workers(const mpki_tree_view *tree, double limit, int64_t factor) {
+    const double space = (double)mpki_front_work((int64_t)tree->n + tree->outer) *
+                             (double)mpk_scalar_size(tree->scalar) +
+                         (double)sizeof(mpki_run) * tree->max_front;
+    return limit > 0 ? (int)fmin(fmax((limit - (double)factor) / (2 * space), 1), INT32_MAX) : 0;
+}
+
 static int64_t contribution(int64_t m) {
     return mpki_trapezoid(m, m);
 }
@@ -127,6 +136,7 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     if (mpk_failed(status)) return status;
     if (f->limited > 0 && !(rules->memory_limit > 0 && rules->memory_limit <= f->limited))
         f->pace = (mpki_pace){0}, f->limited = 0;
+    f->most = most_workers(tree, rules->memory_limit, known);
     status = mpki_walk_memory_make(f, rules->threads); /* before there are numbers beside it */
     if (mpk_failed(status)) return status;
     const bool scaled = rules->keep || tree->symmetry == MPK_GENERAL;

@@ -123,7 +123,7 @@ static void gather_child(const walk *z, int32_t s, int32_t child, int32_t own, i
     mpki_pool_for(shared ? pool : NULL, worker, (rows + g.step - 1) / g.step, gather_item, &g);
 }
 
-static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
+static void assemble(walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
                      int worker) {
     const mpki_tree_view *tree = z->tree;
     const mpki_node *nodes = z->f->node;

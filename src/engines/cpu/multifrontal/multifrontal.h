@@ -95,6 +95,7 @@ struct mpki_direct {
     mpki_kept *kept;     /* rules.keep: for the next values; NULL: nothing */
     mpki_lock making;    /* of: */
     mpki_places *places; /* for solves along paths; NULL until the first one */
+    int most;            /* workers that memory_limit has work space for; 0: there is no limit */
 };
 
 /** Bytes of a node's storage, w and nrows being set: its panels, D, D^-1, names of its columns. */

@@ -17,11 +17,11 @@ mpk_status mpki_recycler_init(mpk_context *ctx, const char *stage, mpki_recycler
     return MPK_OK;
 }
 
-/* sizes are an eighth apart, so that a block fits again */
+/* All that the context takes for so many bytes, whose sizes are an eighth apart: a block fits again, and
+ * takes what is predicted. */
 static int64_t rounded(int64_t bytes) {
-    int64_t step = 1 << 12;
-    while (step * 16 <= bytes) step *= 2;
-    return (bytes + step - 1) / step * step;
+    enum { HEADER = 64 };
+    return (int64_t)mpki_alloc_bytes((double)bytes) - HEADER;
 }
 
 static void drop(mpki_recycler *r, int k) {

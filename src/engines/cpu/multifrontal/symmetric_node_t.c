@@ -243,9 +243,11 @@ static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, in
     const mpki_node *node = &z->f->node[child];
     FN(front) g = front_of(node);
     const int32_t *rel = tree->rel + tree->rptr[child];
-    int32_t m = (int32_t)(node->nrows - node->w), late = node->low ? node->nelim : 0;
-    if (node->low) /* these columns alone, as a matrix */
-        g = (FN(front)){.a = node->low->rest, .ld0 = node->nrows - node->nelim, .flat = 1};
+    T *const *taken = atomic_load(&z->rest);
+    T *rest = node->low ? node->low->rest : taken ? taken[child] : NULL;
+    int32_t m = (int32_t)(node->nrows - node->w), late = rest ? node->nelim : 0;
+    if (rest) /* these columns alone, as a matrix */
+        g = (FN(front)){.a = rest, .ld0 = node->nrows - node->nelim, .flat = 1};
     for (int32_t t = node->nelim; t < node->w; t++) {
         int32_t at = own + offset + t - node->nelim;
         f->id[at] = id_of(node)[t];
@@ -319,26 +321,48 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
 }
 
 /* Has a node memory of its own? One to which many columns came late may leave most of them to its
- * parent, and then has them twice. */
+ * parent, and of several workers others take memory in the meantime. */
 static bool is_apart(const walk *z, const mpki_node *node) {
     enum { SHARE = 4 };
     const int32_t s = (int32_t)(node - z->f->node);
     const int64_t all = mpki_trapezoid(node->nrows, node->w);
     const int64_t own = node->w - mpki_node_delayed(z->tree, node, s);
     const int64_t late = all - mpki_trapezoid(node->nrows, own);
-    return !z->kept && !node->low && z->tree->parent[s] >= 0 && late * SHARE >= all &&
-           late * (int64_t)sizeof(T) >= MPKI_APART;
+    return z->f->memory.workers > 1 && !z->kept && !node->low && z->tree->parent[s] >= 0 &&
+           late * SHARE >= all && late * (int64_t)sizeof(T) >= MPKI_APART;
 }
 
-/* What the parent has taken is given back: the columns after those that were eliminated. */
-static void leave_delayed(const walk *z, mpki_node *node) {
-    const size_t size = sizeof(T), width = (size_t)node->w;
-    const size_t panels = (size_t)mpki_trapezoid(node->nrows, node->nelim) * size;
-    const size_t numbers = 4 * width * size + width * sizeof(int32_t);
-    if (!is_apart(z, node)) return;
-    memmove((char *)node->a + panels, node->d, numbers);
+/* Where pointers to what nodes have left are: not before one leaves something. */
+static T **rests(walk *z) {
+    T **all = atomic_load(&z->rest), **fresh;
+    if (all) return all;
+    fresh = MPKI_ZNEW(z->f->ctx, "factorize", z->tree->nsuper, T *);
+    if (!fresh || atomic_compare_exchange_strong(&z->rest, &all, fresh)) return fresh;
+    mpki_release(z->f->ctx, (void *)fresh);
+    return all;
+}
+
+/* The columns after those that were eliminated wait apart, and their memory is taken again. */
+static mpk_status leave(walk *z, int32_t s, int worker) {
+    mpki_node *node = &z->f->node[s];
+    const FN(front) f = front_of(node);
+    const int64_t e = node->nelim, rows = node->nrows - e;
+    T **all = rests(z), *rest = all ? lent_get(z, worker, rest_bytes(node)) : NULL;
+    if (!rest) return MPK_ERR_MEMORY;
+    all[s] = rest;
+    for (int64_t j = e; j < node->w; j++)
+        memcpy(rest + (j - e) * rows + (j - e), FN(front_at)(&f, j, j),
+               (size_t)(node->nrows - j) * sizeof(T));
+    const int64_t panels = mpki_trapezoid(node->nrows, e) * (int64_t)sizeof(T);
+    const int64_t had = mpki_node_bytes(node, sizeof(T));
+    const int64_t numbers = had - ((char *)node->d - (char *)node->a);
+    memmove((char *)node->a + panels, node->d, (size_t)numbers);
     node->d = (char *)node->a + panels;
-    mpki_arena_shrink(&z->f->arena, node->a, (int64_t)(panels + numbers));
+    if (is_apart(z, node))
+        mpki_arena_shrink(&z->f->arena, node->a, panels + numbers);
+    else
+        cut_memory(z, worker, node->a, had, panels + numbers);
+    return MPK_OK;
 }
 
 static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker) {
@@ -352,7 +376,7 @@ static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *po
     return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);
 }
 
-static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
+static void assemble(walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
                      int worker) {
     const mpki_tree_view *tree = z->tree;
     mpki_node *nodes = z->f->node;
@@ -364,7 +388,7 @@ static void assemble(const walk *z, int32_t s, int32_t own, int32_t delayed, mpk
         int32_t c = tree->child[k];
         int32_t count = nodes[c].w - nodes[c].nelim;
         if (count) gather_delayed(z, c, &f, own, delayed, offset);
-        if (count) leave_delayed(z, &nodes[c]);
+        release_rest(z, worker, c);
         offset += count;
     }
     gather g = {.z = z, .s = s, .own = own, .delayed = delayed, .f = &f, .c1 = own};
@@ -434,5 +458,6 @@ const FN(node_kind) FN(symmetric_node) = {.leaf = leaf,
                                           .assemble = assemble,
                                           .eliminate = eliminate,
                                           .gather = gather_rest,
+                                          .leave = leave,
                                           .flops = mpki_front_flops,
                                           .entries = entries};

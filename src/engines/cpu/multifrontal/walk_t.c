@@ -26,9 +26,8 @@ static T *new_contribution(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (mpki_is_outer(z->tree, s)) return z->f->schur;
     if (z->kept) return (T *)(void *)(z->kept->contribution + z->kept->at[s]);
     const int64_t bytes = contribution_bytes(z, s);
-    if (bytes <= MPKI_SMALL) return mpki_small_get(z->state[worker].small, bytes);
-    T *c = mpki_recycler_get(&z->recycler, bytes);
-    if (c) mpki_touch_shared(c, (size_t)bytes, pool, worker);
+    T *c = lent_get(z, worker, bytes);
+    if (c && bytes > MPKI_SMALL) mpki_touch_shared(c, (size_t)bytes, pool, worker);
     return c;
 }
 
@@ -38,11 +37,7 @@ static void release_contribution(walk *z, int worker, int32_t s) {
         z->contribution[s] = NULL;
         return;
     }
-    const int64_t bytes = contribution_bytes(z, s);
-    if (bytes <= MPKI_SMALL)
-        mpki_small_put(z->state[worker].small, z->contribution[s], bytes);
-    else
-        mpki_recycler_put(&z->recycler, z->contribution[s], bytes);
+    lent_put(z, worker, z->contribution[s], contribution_bytes(z, s));
     z->contribution[s] = NULL;
 }
 
@@ -133,7 +128,10 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (node->nrows > tally->max_front) tally->max_front = (int32_t)node->nrows;
 
     if (c) z->kind->gather(z, s, own, node->w - own, c, m, pool, worker);
-    if (node->low) status = FN(low_leave)(z, node, tally, pool, worker);
+    if (node->low)
+        status = FN(low_leave)(z, node, tally, pool, worker);
+    else if (node->nelim < node->w && z->kind->leave && !z->kept)
+        status = z->kind->leave(z, s, worker);
     if (mpk_failed(status)) return status;
     release_children(z, worker, s);
     if (flops > MPKI_FLOPS_COUNTED) {
@@ -353,7 +351,11 @@ done:
     mpki_release(ctx, z.exponent);
     free_low(&z);
     mpki_tickets_free(&z.tickets);
-    for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) release_contribution(&z, 0, s);
+    for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) {
+        release_contribution(&z, 0, s);
+        release_rest(&z, 0, s);
+    }
+    mpki_release(ctx, (void *)atomic_load(&z.rest));
     for (int32_t s = 0; z.kept && s < tree->nsuper; s++) z.contribution[s] = NULL;
     for (int t = 0; t < threads; t++) mpki_small_free(&memory->small[t]);
     mpki_recycler_free(&z.recycler);

@@ -32,6 +32,7 @@ typedef struct walk {
     mpki_recycler recycler;
     mpki_tickets tickets; /* where memory is limited; else empty */
     T **contribution;     /* nsuper: of each node; NULL: not there yet, or used up */
+    _Atomic(T **) rest;   /* nsuper: columns that a node has left to its parent; NULL: none yet */
     mpki_kept *kept;      /* the contributions and the tallies are there; NULL: nothing is kept */
     bool whole;           /* every node is done */
     _Atomic int status;
@@ -64,7 +65,7 @@ typedef struct FN(node_kind) {
     mpk_status (*storage)(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker);
     /** Entries of A, delayed columns, and the children's contributions as far as they come into the
      *  fully summed part. */
-    void (*assemble)(const walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
+    void (*assemble)(walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
                      int worker);
     /** Eliminate; node->nelim [out]. c := what the pivots leave of the rows below, unless c is NULL.
      *  As front_factor(). */
@@ -73,6 +74,9 @@ typedef struct FN(node_kind) {
     /** c += the rest of the children's contributions. m: rows of c */
     void (*gather)(const walk *z, int32_t s, int32_t own, int32_t delayed, T *c, int64_t m,
                    mpki_pool *pool, int worker);
+    /** The columns that node s was to eliminate and has not are taken out of it, for its parent; NULL: they
+     *  stay where they are. MPK_OK | MPK_ERR_MEMORY */
+    mpk_status (*leave)(walk *z, int32_t s, int worker);
     /** Of e pivots with l rows after them. */
     double (*flops)(double e, double l);
     int64_t (*entries)(int64_t e, int64_t rows);
@@ -132,6 +136,39 @@ static inline void *new_memory(const walk *z, int worker, int64_t bytes) {
     }
     s->slab_used = mpki_arena_next(s->slab_used, bytes);
     return s->slab + s->slab_used - mpki_arena_next(0, bytes);
+}
+
+/* The node keeps `has` bytes of `had`, where nothing else was taken since. */
+static inline void cut_memory(const walk *z, int worker, void *memory, int64_t had, int64_t has) {
+    worker_state *s = &z->state[worker];
+    const int64_t end = s->slab ? (char *)memory - s->slab + mpki_arena_next(0, had) : 0;
+    if (s->slab && end == s->slab_used)
+        s->slab_used = (char *)memory - s->slab + mpki_arena_next(0, has);
+    else
+        mpki_arena_cut(&z->f->arena, memory, had, has);
+}
+
+/* Memory that is there until the parent is done: of a contribution, and of columns that come late. */
+static inline T *lent_get(walk *z, int worker, int64_t bytes) {
+    return bytes <= MPKI_SMALL ? mpki_small_get(z->state[worker].small, bytes)
+                               : mpki_recycler_get(&z->recycler, bytes);
+}
+static inline void lent_put(walk *z, int worker, T *block, int64_t bytes) {
+    if (bytes <= MPKI_SMALL)
+        mpki_small_put(z->state[worker].small, block, bytes);
+    else
+        mpki_recycler_put(&z->recycler, block, bytes);
+}
+
+/* Columns that a node has left: all of its rows that were not eliminated, without gaps. */
+static inline int64_t rest_bytes(const mpki_node *node) {
+    return (node->nrows - node->nelim) * (node->w - node->nelim) * (int64_t)sizeof(T);
+}
+static inline void release_rest(walk *z, int worker, int32_t s) {
+    T **rest = atomic_load(&z->rest);
+    if (!rest || !rest[s]) return;
+    lent_put(z, worker, rest[s], rest_bytes(&z->f->node[s]));
+    rest[s] = NULL;
 }
 
 /* What the node has, if that is enough. */

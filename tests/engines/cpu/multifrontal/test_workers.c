@@ -451,6 +451,67 @@ static void test_steered(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* Most resident bytes since the call before this one, beyond those at that time; 0: it cannot be told. */
+static double resident(double *before) {
+    char line[256];
+    double now = 0, most = 0;
+    FILE *status = fopen("/proc/self/status", "r"), *reset = fopen("/proc/self/clear_refs", "w");
+    while (status && fgets(line, sizeof line, status)) {
+        if (!strncmp(line, "VmRSS:", 6)) now = 1024 * strtod(line + 6, NULL);
+        if (!strncmp(line, "VmHWM:", 6)) most = 1024 * strtod(line + 6, NULL);
+    }
+    const bool told = status && reset && fputs("5", reset) >= 0;
+    if (status) fclose(status);
+    if (reset) fclose(reset);
+    const double grown = told ? most - *before : 0;
+    *before = now;
+    return grown;
+}
+
+/* A limit a twentieth above what one worker is predicted to need is enough for any number of threads: who
+ * analyses is not refused, and the factorization is as large as that, counted and resident. */
+static void test_limit_is_kept(void **unused) {
+    (void)unused;
+    static const char *const specs[] = {"helmholtz 3d 22",
+                                        "nlpkkt 12",
+                                        "quasi-definite 100",
+                                        "stokes mac 60",
+                                        "helmholtz 2d 120 boundary=absorbing",
+                                        "random 900 density=0.01",
+                                        "optimal-control 300"};
+    for (size_t m = 0; m < sizeof specs / sizeof *specs; m += 1 + 2 * TEST_SANITIZED) {
+        double limit = 0;
+        for (int threads = 1; threads <= 16; threads = threads == 1 ? 2 : 8 * threads) {
+            mpk_context *ctx = context(16);
+            mpk_problem *problem = NULL;
+            mpk_analysis *an = NULL;
+            mpk_analysis_info predicted;
+            mpk_factor *fac = NULL;
+            mpk_factor_info info;
+            mpk_options o;
+            double before = 0;
+            mpk_options_init(&o);
+            o.threads = threads;
+            assert_int_equal(mpk_problem_generate(ctx, specs[m], 1, &problem), MPK_OK);
+            o.memory_limit = limit;
+            assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
+            mpk_analysis_info_get(an, &predicted);
+            if (threads == 1) limit = o.memory_limit = 1.05 * (double)predicted.peak_bytes;
+            (void)resident(&before);
+            assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+            const double held = resident(&before);
+            mpk_factor_info_get(fac, &info);
+            if ((double)info.peak_bytes > limit || (!TEST_SANITIZED && held > limit))
+                fail_msg("%s, %d threads: limit %.0f, %lld counted, %.0f resident", specs[m],
+                         threads, limit, (long long)info.peak_bytes, held);
+            mpk_factor_destroy(&fac);
+            mpk_analysis_destroy(&an);
+            mpk_problem_destroy(&problem);
+            mpk_context_destroy(&ctx);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bits),  cmocka_unit_test(test_chain_is_not_pushed),
@@ -458,6 +519,6 @@ int main(void) {
         cmocka_unit_test(test_tiny_nodes), cmocka_unit_test(test_wide),
         cmocka_unit_test(test_cut),        cmocka_unit_test(test_cores),
         cmocka_unit_test(test_pace),       cmocka_unit_test(test_memory_limit),
-        cmocka_unit_test(test_steered)};
+        cmocka_unit_test(test_steered),    cmocka_unit_test(test_limit_is_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
