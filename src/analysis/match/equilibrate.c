@@ -22,14 +22,44 @@ typedef enum nearness {
  * product of two is within 2^-480 and 2^480. */
 enum { MILD_SWEEPS = 5 };
 
-static inline bool is_close(double scale) {
-    return (scale > 0x1p-200) & (scale < 0x1p+200);
+/* The largest of some numbers, and the least of those above 0. */
+typedef struct extent {
+    double most, least;
+    bool zero; /* is one of them not above 0? */
+} extent;
+
+static extent extent_of(int64_t count, const double *x) {
+    enum { AT_ONCE = 4 }; /* of these the processor compares several at a time */
+    double most[AT_ONCE] = {0}, least[AT_ONCE], above[AT_ONCE];
+    int64_t i = 0;
+    for (int k = 0; k < AT_ONCE; k++) least[k] = INFINITY, above[k] = 1;
+    for (; i + AT_ONCE <= count; i += AT_ONCE)
+        for (int k = 0; k < AT_ONCE; k++) {
+            const double y = x[i + k], some = y > 0 ? y : INFINITY;
+            most[k] = y > most[k] ? y : most[k];
+            least[k] = some < least[k] ? some : least[k];
+            above[k] = y > 0 ? above[k] : 0;
+        }
+    for (; i < count; i++) {
+        most[0] = x[i] > most[0] ? x[i] : most[0];
+        least[0] = x[i] > 0 && x[i] < least[0] ? x[i] : least[0];
+        above[0] = x[i] > 0 ? above[0] : 0;
+    }
+    for (int k = 1; k < AT_ONCE; k++) {
+        most[0] = most[k] > most[0] ? most[k] : most[0];
+        least[0] = least[k] < least[0] ? least[k] : least[0];
+        above[0] *= above[k];
+    }
+    return (extent){most[0], least[0], above[0] == 0};
+}
+
+static bool are_close(int64_t count, const double *scale) {
+    const extent e = extent_of(count, scale);
+    return e.most < 0x1p+200 && e.least > 0x1p-200 && !e.zero;
 }
 
 static nearness nearness_of(int32_t n, const double *scale) {
-    bool close = true;
-    for (int32_t i = 0; i < n; i++) close &= is_close(scale[i]);
-    return close ? CLOSE : mpki_scales_near(n, scale) ? NEAR : FAR;
+    return are_close(n, scale) ? CLOSE : mpki_scales_near(n, scale) ? NEAR : FAR;
 }
 
 /* Entries whose scaled value is not 0 where scales are close, and they are not. */
@@ -129,7 +159,6 @@ static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     (void)pool, (void)worker;
     searching *s = arg;
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
-    bool even = true, inside = true, some = true;
     if (s->parts > 1) memset(s->largest + begin, 0, (size_t)(end - begin) * sizeof *s->largest);
     for (int p = 0; s->parts > 1 && p < s->parts; p++) {
         const double *own = s->own + s->at[p];
@@ -142,15 +171,11 @@ static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
                 s->largest[k] = own[k] > s->largest[k] ? own[k] : s->largest[k];
         }
     }
-    for (int64_t i = begin; i < end; i++) {
-        const double m = s->largest[i];
-        even &= mpki_even(m);
-        inside &= (m <= 0x1p+900) & ((m >= 0x1p-900) | (m == 0));
-        some &= m > 0;
-    }
-    if (!even) atomic_store(&s->even, false);
-    if (!inside) atomic_store(&s->inside, false);
-    if (!some) atomic_store(&s->some, false);
+    const extent e = extent_of(end - begin, s->largest + begin);
+    if (!mpki_even(e.most) || !mpki_even(e.least == INFINITY ? 0 : e.least))
+        atomic_store(&s->even, false);
+    if (e.most > 0x1p+900 || e.least < 0x1p-900) atomic_store(&s->inside, false);
+    if (e.zero) atomic_store(&s->some, false);
 }
 
 static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
@@ -159,14 +184,12 @@ static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
     const int64_t begin = t * MERGED, end = begin + MERGED < s->n ? begin + MERGED : s->n;
     const double *restrict largest = s->largest;
     double *restrict scale = s->rescaled;
-    bool close = true;
     for (int64_t i = begin; i < end; i++) { /* by selections, for several rows at a time */
         const bool some = largest[i] > 0;
         const double old = scale[i], x = mpki_rescaled(old, some ? largest[i] : 1);
         scale[i] = some ? x : old;
     }
-    for (int64_t i = begin; i < end; i++) close &= is_close(scale[i]);
-    if (!close) atomic_store(&s->close, false);
+    if (!are_close(end - begin, scale + begin)) atomic_store(&s->close, false);
 }
 
 /* Columns in parts of about as many entries. */

@@ -276,9 +276,33 @@ static inline T entry_at(const walk *z, int32_t s, int64_t src, int32_t row, int
     return t_make((R)((double)t_re(z->ax[src]) * p), (R)((double)t_im(z->ax[src]) * p));
 }
 
+/* scatter_entries() where a list is short, exponents are near 0, A is real, and the front has one panel:
+ * so it is nearly everywhere. */
+static void scatter_short(const walk *z, int32_t s, const FN(front) * f, int32_t own,
+                          int32_t delayed) {
+    const mpki_tree_view *tree = z->tree;
+    const mpki_short_scatter *const few = tree->scatter.few;
+    const int64_t end = tree->scatter_ptr[s + 1], ld0 = f->ld0;
+    const int16_t *const exponent = z->exponent, *const of_own = exponent + tree->sptr[s];
+    const int32_t *const below = tree->ridx + tree->rptr[s];
+    const T *const ax = z->ax;
+    T *const a = f->a;
+    for (int64_t k = tree->scatter_ptr[s]; k < end; k++) {
+        const int32_t row = (int32_t)(few[k].place & 0xffff);
+        const int32_t col = (int32_t)(few[k].place >> 16 & 0x7fff);
+        const int of_row = row < own ? of_own[row] : exponent[below[row - own]];
+        const double x = (double)t_re(ax[few[k].src]) * power_of_two(of_row + of_own[col]);
+        a[col * ld0 + row + (row < own ? 0 : delayed)] += t_make((R)x, 0);
+    }
+}
+
 static void scatter_entries(const walk *z, int32_t s, const FN(front) * f, int32_t own,
                             int32_t delayed) {
     const mpki_tree_view *tree = z->tree;
+    if (!MPKI_COMPLEX && tree->scatter.few && z->exponent && f->w <= MPKI_PANEL) {
+        scatter_short(z, s, f, own, delayed);
+        return;
+    }
     for (int64_t k = tree->scatter_ptr[s]; k < tree->scatter_ptr[s + 1]; k++) {
         const mpki_scatter e = mpki_scatter_at(&tree->scatter, k);
         const int32_t row = e.row < 0 ? ~e.row : e.row;
