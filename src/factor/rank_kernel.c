@@ -476,6 +476,42 @@ static double bound_between(const mpk_factor *fac, double noise, double least) {
     return 0;
 }
 
+/* Where these and the zero pivots are few, but a vector for all of them is not flat for want of shares:
+ * the vectors of each, refined once, shared among rows and refined. All of them are remembered where all
+ * are of the kernel. eta [out] of the worst, else infinite */
+static mpk_status kernel_shared(look *l, const mpki_weak_pivot *weak, int count, double *eta) {
+    mpki_weak_pivot list[MPKI_WEAK_MOST];
+    mpk_factor *fac = l->fac;
+    const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(scalar_of(l));
+    const int64_t zeros = fac->info.inertia.zero;
+    *eta = INFINITY;
+    if (zeros > MPKI_WEAK_MOST - count) return MPK_OK;
+    memcpy(list, weak, (size_t)count * sizeof *list);
+    const int all =
+        count + engine_of(l)->zeros(fac->direct, zeros, MPKI_WEAK_MOST - count, list + count);
+    if (!affords(l, 2.5 * all, 3 * all)) return MPK_OK;
+    l->u = mpki_alloc(fac->ctx, STAGE, all * (int64_t)fac->an->n, mpk_scalar_size(scalar_of(l)));
+    if (!l->u) return mpki_failed(fac->ctx);
+    for (int w = 0; w < all; w++) {
+        null_of_weak(l, &list[w]);
+        memset(l->work.r, 0, bytes);
+        mpki_residual(&l->work.system.a, l->v, l->work.r, l->work.r, l->work.w, l->work.sums);
+        fac->effort -= mpki_effort_of_product(fac);
+        refine_null(l, list, all);
+        memcpy((char *)l->u + (size_t)w * bytes, l->v, bytes);
+    }
+    double worst = 0;
+    mpki_kernel_forget(fac);
+    mpk_status status = mpki_failed(fac->ctx);
+    for (int w = 0; w < all && worst <= l->bound && !mpk_failed(status); w++) {
+        worst = fmax(worst, share(l, list, all, w));
+        if (worst <= l->bound) status = mpki_kernel_remember(fac, l->v);
+    }
+    if (worst <= l->bound) *eta = worst;
+    if (!(worst <= l->bound)) mpki_kernel_forget(fac);
+    return status;
+}
+
 mpk_status mpki_kernel_at_once(mpk_factor *fac, int tried, double *eta) {
     enum { MOST = 512 };
     mpk_context *ctx = fac->ctx;
@@ -501,8 +537,11 @@ mpk_status mpki_kernel_at_once(mpk_factor *fac, int tried, double *eta) {
     mpk_status status = may ? look_make(fac, &l) : MPK_OK;
     if (may && !mpk_failed(status)) {
         *eta = kernel_mixed(&l, list, count, same ? NULL : known->like);
-        if (*eta <= l.bound) {
+        if (*eta <= l.bound)
             status = mpki_kernel_remember(fac, l.v);
+        else if (isfinite(l.rough) && !out_of_reach(&l))
+            status = kernel_shared(&l, list, count, eta);
+        if (*eta <= l.bound && !mpk_failed(status)) {
             make_zero(fac, list, count);
             known->weak = bound > 0 ? 0 : count;
             if (bound > 0) known->raised = bound;
