@@ -323,7 +323,7 @@ mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 /* The matching saw older values: what was a zero then need not be zero now. */
-static bool analysed_these(const mpk_factor *fac) {
+bool mpki_analysed_these(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     if (fac->own) return fac->own_of == mpki_values_hash(an, fac->ax);
     if (an->loaded) return an->hash == mpki_values_hash(an, fac->ax);
@@ -343,7 +343,7 @@ static bool structurally_singular(const mpk_factor *fac) {
     if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
     if (mpki_core_is_part(&an->core)) return true;                  /* the pattern alone shows it */
     if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return false; /* recorded */
-    return analysed_these(fac) || same_nonzeros(fac);
+    return mpki_analysed_these(fac) || same_nonzeros(fac);
 }
 
 /* More pivots than the structure of these values allows A to have independent rows: some are
@@ -361,7 +361,7 @@ static bool wants_matching(const verdict *v) {
     const mpk_factor *fac = v->fac;
     const bool free_to = fac->options.matching != MPK_OFF && fac->an->options.matching != MPK_OFF &&
                          fac->options.static_shift == 0;
-    return v->by_default && free_to && fac->matched == 0 && !analysed_these(fac);
+    return v->by_default && free_to && fac->matched == 0 && !mpki_analysed_these(fac);
 }
 
 /* No pivot is zero, but the smallest may be rounding. far [in] the matching moved columns far from
