@@ -129,15 +129,15 @@ mpk_analysis *mpki_analysis_new(mpk_context *ctx, const mpk_problem *problem,
 
 /* Scaling, matching and order into *an; the graph of A stays for the symbolic phase. */
 static mpk_status choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                         const char *keep, mpk_analysis *an, mpki_graph *graph,
-                         mpki_choice *choice) {
+                         const char *keep, const mpk_analysis *older, mpk_analysis *an,
+                         mpki_graph *graph, mpki_choice *choice) {
     mpk_status status = MPK_OK;
     if (options->ordering == MPK_ORDERING_GIVEN)
         status = mpki_perm_check(ctx, STAGE, an->n, options->given_perm);
     if (!mpk_failed(status) && an->symmetry == MPK_GENERAL)
         return mpki_choose_general(ctx, problem, options, graph, an);
     if (!mpk_failed(status))
-        status = mpki_choose(ctx, problem, options, keep, graph, an->perm, choice,
+        status = mpki_choose(ctx, problem, options, keep, older, graph, an->perm, choice,
                              &an->info.time_match_s);
     if (mpk_failed(status)) return status;
     an->info.ordering = choice->ordering;
@@ -189,7 +189,8 @@ static bool goes_there(const mpk_analysis *an) {
 
 /* What a build is told beside the problem. */
 typedef struct wishes {
-    const char *keep;     /* as for mpki_analyse */
+    const char *keep; /* as for mpki_analyse */
+    const mpk_analysis *older;
     const mpk_tree *tree; /* the caller's; NULL: one is made for the order */
     bool ahead;           /* a factorization follows: where a device will do it, it prepares that */
 } wishes;
@@ -201,7 +202,8 @@ static mpk_status build(mpk_context *ctx, const mpk_problem *problem, const mpk_
     double start = mpki_now_s();
     mpk_status status = mpki_memory_check(ctx, STAGE, "the analysis", fmax(analysis_bytes(an), 0),
                                           options->memory_limit);
-    if (!mpk_failed(status)) status = choose(ctx, problem, options, w->keep, an, &graph, &choice);
+    if (!mpk_failed(status))
+        status = choose(ctx, problem, options, w->keep, w->older, an, &graph, &choice);
     double ordered = mpki_now_s();
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.7))
         status = mpki_error(ctx, MPK_ERR_CANCELLED, STAGE, -1, "stopped on request");
@@ -277,8 +279,8 @@ static mpk_status analyse(mpk_context *ctx, const mpk_problem *problem, const mp
 }
 
 mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                        const char *keep, mpk_analysis **an) {
-    return analyse(ctx, problem, options, &(wishes){.keep = keep}, an);
+                        const char *keep, const mpk_analysis *older, mpk_analysis **an) {
+    return analyse(ctx, problem, options, &(wishes){.keep = keep, .older = older}, an);
 }
 
 mpk_status mpk_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
@@ -374,7 +376,7 @@ mpk_status mpk_analyse_schur(mpk_context *ctx, const mpk_problem *problem,
     if (!mpk_failed(status)) status = fit_interior(ctx, problem, count, variables, &full, &order);
     if (!mpk_failed(status))
         status = mpki_split_make(ctx, problem, count, variables, &split, &inner);
-    if (!mpk_failed(status)) status = mpki_analyse(ctx, &inner, &full, NULL, an);
+    if (!mpk_failed(status)) status = mpki_analyse(ctx, &inner, &full, NULL, NULL, an);
     mpki_split_inner_free(&inner);
     mpki_release(ctx, order);
     if (mpk_failed(status)) {

@@ -26,6 +26,8 @@ typedef struct mpki_core {
     const int32_t *ai; /* ap[n] */
     int64_t *src;      /* ap[n]: places in ax; NULL: it is all of A, and borrows its arrays */
     char *bare;        /* n: 1 for columns without entries in it; NULL: none */
+    int32_t *mate;     /* n: the matching that left them; NULL: all of A, or read from a file */
+    int pairs;         /* which of its pairs the order kept together: mpki_pairs (trials.h) */
 } mpki_core;
 
 static inline bool mpki_core_is_part(const mpki_core *core) {
@@ -95,10 +97,12 @@ uint64_t mpki_values_hash(const mpk_analysis *an, const void *ax);
 /** One that tells apart which of them are 0, which is all that a structural rank depends on; not 0. */
 uint64_t mpki_nonzeros_hash(const mpk_analysis *an, const void *ax);
 
-/** mpk_analyse.  keep [in] n: columns that belong to the core, though the matching leaves them
- * bare; NULL: none */
+/** mpk_analyse.
+ *  keep  [in] n: columns that belong to the core, though the matching leaves them bare; NULL: none
+ *  older [in] with keep, an analysis of the same values: its matching, and the choice of pairs that the
+ *             order keeps together, serve this one; NULL: none */
 mpk_status mpki_analyse(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                        const char *keep, mpk_analysis **an);
+                        const char *keep, const mpk_analysis *older, mpk_analysis **an);
 
 /* ---- match/ ---------------------------------------------------------------------------------- */
 
@@ -158,7 +162,7 @@ mpki_core mpki_core_all(const int64_t *ap, const int32_t *ai);
  *  core [out] released by mpki_core_free; empty after a failure
  *  Returns MPK_OK | MPK_ERR_MEMORY */
 mpk_status mpki_core_build(mpk_context *ctx, const mpk_problem *problem, const char *bare,
-                           mpki_core *core);
+                           const int32_t *mate, mpki_core *core);
 
 /** Columns to add to the core of an analysis whose rank is less than that of A: of the missed ones
  *  that it leaves out, `most`, spread evenly over A.

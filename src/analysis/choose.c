@@ -61,7 +61,7 @@ static mpk_status leave_out(mpki_chooser *c, const char *keep, char *bare) {
         left += bare[i];
     }
     if (left == 0) return MPK_OK;
-    mpk_status status = mpki_core_build(c->ctx, p, bare, core);
+    mpk_status status = mpki_core_build(c->ctx, p, bare, c->choice->mate, core);
     if (mpk_failed(status)) return status;
     if (mpk_failed(mpki_moduli_of_core(c->ctx, core, p->n, &c->moduli))) return mpki_failed(c->ctx);
     for (int32_t i = 0; i < p->n; i++) {
@@ -93,15 +93,41 @@ static mpk_status use_matching(mpki_chooser *c, const double *equilibrated, cons
     return status;
 }
 
+/* The matching of an analysis of the same values, of which more belongs to the core now. */
+static mpk_status take_matching(mpki_chooser *c, const mpk_analysis *older, const char *keep) {
+    const size_t n = (size_t)c->problem->n;
+    mpki_choice *choice = c->choice;
+    choice->mate = MPKI_NEW(c->ctx, STAGE, c->problem->n, int32_t);
+    choice->scale = MPKI_NEW(c->ctx, STAGE, c->problem->n, double);
+    char *bare = MPKI_NEW(c->ctx, STAGE, c->problem->n, char);
+    mpk_status status = mpki_failed(c->ctx);
+    if (!mpk_failed(status)) {
+        memcpy(choice->mate, older->core.mate, n * sizeof *choice->mate);
+        memcpy(choice->scale, older->scale, n * sizeof *choice->scale);
+        memcpy(bare, older->core.bare, n);
+        choice->rank = older->info.structural_rank;
+        choice->scale_far = older->scale_far;
+        c->pairs = (mpki_pairs)older->core.pairs;
+        mpki_weak_columns(c->problem->n, c->moduli.diagonal, choice->scale, STRONG, c->weak);
+        status = leave_out(c, keep, bare);
+    }
+    mpki_release(c->ctx, bare);
+    return status;
+}
+
 /* Match if that is wanted: always, never, or where the equilibrated diagonal is not strong
  * throughout. */
-static mpk_status match(mpki_chooser *c, const char *keep) {
+static mpk_status match(mpki_chooser *c, const char *keep, const mpk_analysis *older) {
     const mpk_problem *p = c->problem;
     if (c->options->matching == MPK_OFF) return MPK_OK;
     mpk_status status = mpki_moduli_build(c->ctx, c->loops, p, &c->moduli);
     double *scale = MPKI_NEW(c->ctx, STAGE, p->n, double);
     c->weak = MPKI_NEW(c->ctx, STAGE, p->n, char);
     if (!mpk_failed(status) && (!scale || !c->weak)) status = mpki_failed(c->ctx);
+    if (!mpk_failed(status) && older && older->scale && older->core.mate) {
+        mpki_release(c->ctx, scale);
+        return take_matching(c, older, keep);
+    }
     for (int32_t i = 0; !mpk_failed(status) && i < p->n; i++) scale[i] = 1;
     if (!mpk_failed(status))
         status = mpki_equilibrate(c->ctx, p->n, p->ap, p->ai, c->moduli.entry, SWEEPS,
@@ -266,17 +292,21 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
 }
 
 mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                       const char *keep, mpki_graph *graph, int32_t *perm, mpki_choice *choice,
-                       double *time_match_s) {
+                       const char *keep, const mpk_analysis *older, mpki_graph *graph,
+                       int32_t *perm, mpki_choice *choice, double *time_match_s) {
     *choice = (mpki_choice){.rank = -1, .core = mpki_core_all(problem->ap, problem->ai)};
-    mpki_chooser c = {
-        .ctx = ctx, .problem = problem, .options = options, .graph = graph, .choice = choice};
+    mpki_chooser c = {.ctx = ctx,
+                      .problem = problem,
+                      .options = options,
+                      .graph = graph,
+                      .choice = choice,
+                      .pairs = MPKI_PAIRS};
     double start = mpki_now_s();
     mpk_status status = MPK_OK;
     *graph = (mpki_graph){0};
     c.loops = mpki_loops_pool(ctx, options->threads, problem->nnz, &status);
     if (!mpk_failed(status)) status = make_rows(&c);
-    if (!mpk_failed(status)) status = match(&c, keep);
+    if (!mpk_failed(status)) status = match(&c, keep, older);
     if (!choice->scale) mpki_moduli_free(ctx, &c.moduli); /* they were looked at for a matching */
     *time_match_s = mpki_now_s() - start;
     if (!mpk_failed(status) && mpki_progress(ctx, STAGE, 0.1))
@@ -292,6 +322,7 @@ mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_o
     } else if (!mpk_failed(status)) {
         status = order(&c, perm);
     }
+    choice->core.pairs = c.pairs;
     mpki_moduli_free(ctx, &c.moduli);
     mpki_release(ctx, c.weak);
     if (!mpk_failed(status)) status = mpki_chooser_graph(&c);

@@ -21,15 +21,15 @@ typedef struct mpki_choice {
 } mpki_choice;
 
 /** Match as options.matching says, then order.
- *  keep  [in] as for mpki_analyse
+ *  keep, older [in] as for mpki_analyse
  *  graph [out] of choice->core, uncompressed; to be freed after a failure, too
  *  perm  [out] n: columns in order, pairs adjacent
  *  time_match_s [out] seconds of the matching
  *  options.given_perm must have been checked; GIVEN and NATURAL take only the scaling from a
  *  matching. */
 mpk_status mpki_choose(mpk_context *ctx, const mpk_problem *problem, const mpk_options *options,
-                       const char *keep, mpki_graph *graph, int32_t *perm, mpki_choice *choice,
-                       double *time_match_s);
+                       const char *keep, const mpk_analysis *older, mpki_graph *graph,
+                       int32_t *perm, mpki_choice *choice, double *time_match_s);
 void mpki_choice_free(mpk_context *ctx, mpki_choice *choice);
 
 #endif

@@ -21,9 +21,11 @@ mpk_status mpki_core_copy(mpk_context *ctx, const mpk_analysis *an, mpki_core *c
     *core = (mpki_core){.ap = ap,
                         .ai = ai,
                         .src = MPKI_NEW(ctx, STAGE, count + 1, int64_t),
-                        .bare = MPKI_NEW(ctx, STAGE, n, char)};
+                        .bare = MPKI_NEW(ctx, STAGE, n, char),
+                        .mate = from->mate ? MPKI_NEW(ctx, STAGE, n, int32_t) : NULL,
+                        .pairs = from->pairs};
     if (mpk_failed(mpki_failed(ctx))) {
-        void *const parts[] = {ap, ai, core->src, core->bare};
+        void *const parts[] = {ap, ai, core->src, core->bare, core->mate};
         for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) mpki_release(ctx, parts[k]);
         *core = mpki_core_all(an->ap, an->ai);
         return mpki_failed(ctx);
@@ -32,6 +34,7 @@ mpk_status mpki_core_copy(mpk_context *ctx, const mpk_analysis *an, mpki_core *c
     if (count > 0) memcpy(ai, from->ai, (size_t)count * sizeof *ai);
     if (count > 0) memcpy(core->src, from->src, (size_t)count * sizeof *core->src);
     memcpy(core->bare, from->bare, (size_t)n);
+    if (from->mate) memcpy(core->mate, from->mate, (size_t)n * sizeof *core->mate);
     return MPK_OK;
 }
 
@@ -41,12 +44,13 @@ void mpki_core_free(mpk_context *ctx, mpki_core *core) {
         mpki_release(ctx, (void *)core->ai);
         mpki_release(ctx, core->src);
         mpki_release(ctx, core->bare);
+        mpki_release(ctx, core->mate);
     }
     *core = (mpki_core){0};
 }
 
 mpk_status mpki_core_build(mpk_context *ctx, const mpk_problem *problem, const char *bare,
-                           mpki_core *core) {
+                           const int32_t *mate, mpki_core *core) {
     const int64_t *ap = problem->ap;
     const int32_t *ai = problem->ai;
     const int32_t n = problem->n;
@@ -58,16 +62,19 @@ mpk_status mpki_core_build(mpk_context *ctx, const mpk_problem *problem, const c
     *core = (mpki_core){.ap = part_ap,
                         .ai = part_ai,
                         .src = MPKI_NEW(ctx, STAGE, count, int64_t),
-                        .bare = MPKI_NEW(ctx, STAGE, n, char)};
-    if (!part_ap || !part_ai || !core->src || !core->bare) {
+                        .bare = MPKI_NEW(ctx, STAGE, n, char),
+                        .mate = mate ? MPKI_NEW(ctx, STAGE, n, int32_t) : NULL};
+    if (!part_ap || !part_ai || !core->src || !core->bare || (mate && !core->mate)) {
         mpki_release(ctx, part_ap);
         mpki_release(ctx, part_ai);
         mpki_release(ctx, core->src);
         mpki_release(ctx, core->bare);
+        mpki_release(ctx, core->mate);
         *core = (mpki_core){0};
         return mpki_failed(ctx);
     }
     memcpy(core->bare, bare, (size_t)n);
+    if (mate) memcpy(core->mate, mate, (size_t)n * sizeof *mate);
     count = 0;
     for (int32_t j = 0; j < n; j++) {
         part_ap[j] = count;

@@ -3,6 +3,7 @@
  * supernodes and their rows, or the blocks, and the scaling. All else follows from these and the
  * pattern, and is made anew; so what a file can say is little, and all of it is checked. */
 #include "save.h"
+#include "trials.h"
 
 #include "../core/floats.h"
 #include "../core/random.h"
@@ -46,7 +47,7 @@ typedef struct facts {
     int64_t n, nnz, scalar, symmetry;
     uint64_t pattern, values;
     int64_t ordering, ordered_for, matching, scaling, structural_rank, failing;
-    int64_t has_scale, scale_far, has_bare, has_row_of;
+    int64_t has_scale, scale_far, has_bare, has_mate, pairs, has_row_of;
     int64_t nsuper, rows;                /* the direct method: supernodes, and rows below them */
     int64_t nframes, strategy, has_pair; /* on blocks; nframes -1: not on blocks */
 } facts;
@@ -79,6 +80,8 @@ static facts facts_of(const mpk_analysis *an) {
         .has_scale = an->scale != NULL,
         .scale_far = an->scale_far,
         .has_bare = mpki_core_is_part(&an->core),
+        .has_mate = an->core.mate != NULL,
+        .pairs = an->core.mate ? an->core.pairs : 0,
         .has_row_of = an->row_of != NULL,
         .nsuper = tree ? an->nsuper : 0,
         .rows = tree ? an->rptr[an->nsuper] : 0,
@@ -116,6 +119,7 @@ void mpki_analysis_put(mpki_archive *a, const mpk_analysis *an) {
     if (f.has_scale) mpki_archive_put(a, an->scale, scales_of(&f), sizeof *an->scale);
     if (f.has_row_of) mpki_archive_put(a, an->row_of, an->n, sizeof *an->row_of);
     if (f.has_bare) mpki_archive_put(a, an->core.bare, an->n, 1);
+    if (f.has_mate) mpki_archive_put(a, an->core.mate, an->n, sizeof *an->core.mate);
     if (!b) {
         mpki_archive_put(a, an->sptr, f.nsuper + 1, sizeof *an->sptr);
         mpki_archive_put(a, an->parent, f.nsuper, sizeof *an->parent);
@@ -189,6 +193,9 @@ static bool check_facts(mpki_archive *a, const facts *f, const mpk_options *o) {
     if (!flag(f->matching) || f->scaling < 0 || f->scaling > 2 || f->structural_rank < -1 ||
         f->structural_rank > f->n || f->failing < 0 || f->failing > INT32_MAX)
         return mpki_archive_damaged(a, "what the matching found");
+    if (!flag(f->has_mate) || (f->has_mate && !f->has_bare) || f->pairs < 0 ||
+        f->pairs > MPKI_PAIRS)
+        return mpki_archive_damaged(a, "what it is of");
     if (!flag(f->has_scale) || !flag(f->scale_far) || !flag(f->has_bare) || !flag(f->has_row_of) ||
         !flag(f->has_pair) || (f->has_row_of && !general) || (f->has_bare && blocks) ||
         (f->scaling == 2 && !f->has_scale))
@@ -209,17 +216,23 @@ static bool check_scale(mpki_archive *a, const double *scale, int64_t count) {
 }
 
 /* The core of a structurally singular matrix. */
-static bool get_core(mpki_archive *a, const mpk_problem *p, mpk_analysis *an) {
+static bool get_core(mpki_archive *a, const facts *f, const mpk_problem *p, mpk_analysis *an) {
     char *bare = mpki_archive_array(a, an->n, 1);
+    int32_t *mate = f->has_mate ? mpki_archive_array(a, an->n, sizeof *mate) : NULL;
     mpki_core core = {0};
-    bool right = bare != NULL;
+    bool right = bare != NULL && (mate || !f->has_mate);
     for (int32_t i = 0; right && i < an->n; i++)
         if (!flag(bare[i])) right = mpki_archive_damaged(a, "the columns left out");
-    if (right && mpk_failed(mpki_core_build(a->ctx, p, bare, &core))) {
+    for (int32_t i = 0; right && mate && i < an->n; i++)
+        if (mate[i] < 0 || mate[i] >= an->n || mate[mate[i]] != i)
+            right = mpki_archive_damaged(a, "its pairs");
+    if (right && mpk_failed(mpki_core_build(a->ctx, p, bare, mate, &core))) {
         a->status = mpki_failed(a->ctx);
         right = false;
     }
+    core.pairs = (int)f->pairs;
     if (right) an->core = core;
+    mpki_release(a->ctx, mate);
     mpki_release(a->ctx, bare);
     return right;
 }
@@ -278,7 +291,7 @@ static bool get_arrays(mpki_archive *a, const facts *f, const mpk_problem *probl
     }
     if (f->has_row_of && !(an->row_of = mpki_archive_array(a, an->n, sizeof *an->row_of)))
         return false;
-    if (f->has_bare && !get_core(a, problem, an)) return false;
+    if (f->has_bare && !get_core(a, f, problem, an)) return false;
     return f->nframes >= 0 ? get_blocks(a, f, an) : get_tree(a, f, an);
 }
 

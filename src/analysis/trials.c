@@ -249,8 +249,9 @@ static bool rival_wins(const mpki_chooser *c, const mpki_trial *weak, mpki_pairs
     return other->failing <= HARMLESS * c->problem->n && other->cost.time_s <= weak->cost.time_s;
 }
 
-static mpk_status one_by_one(const mpki_chooser *c, mpki_trial *best) {
+static mpk_status one_by_one(mpki_chooser *c, mpki_trial *best) {
     mpki_trial other = {0};
+    c->pairs = MPKI_WEAK_PAIRS;
     mpk_status status = try_amd(c, MPKI_WEAK_PAIRS, best);
     if (mpk_failed(status)) return status;
     const mpki_pairs pairs = rival(c, best);
@@ -260,6 +261,7 @@ static mpk_status one_by_one(const mpki_chooser *c, mpki_trial *best) {
         mpki_trial swap = *best;
         *best = other;
         other = swap;
+        c->pairs = pairs;
     }
     mpki_trial_free(c->ctx, &other);
     return status;
@@ -352,7 +354,7 @@ static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
 }
 
 /* The trials that runs[] names; the first of them may have been built. The pool is there. */
-static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best) {
+static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best, mpki_pairs *pairs) {
     const mpki_chooser *c = r->c;
     mpk_status status = MPK_OK;
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
@@ -364,6 +366,7 @@ static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best) {
     }
     if (!mpk_failed(status)) {
         const mpki_pairs wins = settle(r);
+        *pairs = wins;
         *best = r->trial[wins];
         r->trial[wins] = (mpki_trial){0};
     }
@@ -382,8 +385,9 @@ static bool dissects_beside(const mpki_chooser *c) {
 }
 
 /* There is one graph: AMD runs only if its order is wanted. */
-static mpk_status settled(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *best) {
+static mpk_status settled(mpki_chooser *c, mpki_pairs pairs, mpki_trial *best) {
     const mpk_ordering method = c->options->ordering;
+    c->pairs = pairs;
     mpk_status status = build(c, pairs, best);
     if (mpk_failed(status)) return status;
     if (method != MPK_ORDERING_AUTO && method != MPK_ORDERING_AMD) return MPK_OK;
@@ -394,10 +398,10 @@ static mpk_status settled(const mpki_chooser *c, mpki_pairs pairs, mpki_trial *b
     r.runs[pairs] = r.dissects[pairs] = true;
     r.trial[pairs] = *best;
     *best = (mpki_trial){0};
-    return run_race(&r, pool, best);
+    return run_race(&r, pool, best, &c->pairs);
 }
 
-static mpk_status side_by_side(const mpki_chooser *c, mpki_pool *pool, mpki_trial *best) {
+static mpk_status side_by_side(mpki_chooser *c, mpki_pool *pool, mpki_trial *best) {
     race r = {.c = c};
     mpki_trial *weak = &r.trial[MPKI_WEAK_PAIRS];
     mpk_status status = mpki_chooser_graph(c); /* before several threads may want it */
@@ -411,13 +415,14 @@ static mpk_status side_by_side(const mpki_chooser *c, mpki_pool *pool, mpki_tria
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
         r.dissects[k] =
             dissects_beside(c) && (k == MPKI_WEAK_PAIRS || (c->device && c->problem->n <= SMALL));
-    return run_race(&r, pool, best);
+    return run_race(&r, pool, best, &c->pairs);
 }
 
 mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best) {
     const mpk_problem *p = c->problem;
     if (!c->choice->mate) return settled(c, MPKI_NO_PAIRS, best);
     if (c->options->matching == MPK_ON) return settled(c, MPKI_ALL_PAIRS, best);
+    if (c->pairs != MPKI_PAIRS) return settled(c, c->pairs, best);
     char *covered = MPKI_NEW(c->ctx, STAGE, p->n, char);
     if (!covered) return mpki_failed(c->ctx);
     int32_t alone = mpki_weak_alone(p->n, c->choice->core.ap, c->choice->core.ai, c->weak, covered);

@@ -8,6 +8,9 @@
 
 #include "order/order.h"
 
+/** Pairs that a graph keeps together; MPKI_PAIRS: not known. */
+typedef enum mpki_pairs { MPKI_NO_PAIRS, MPKI_WEAK_PAIRS, MPKI_ALL_PAIRS, MPKI_PAIRS } mpki_pairs;
+
 /** What all steps of mpki_choose() share. */
 typedef struct mpki_chooser {
     mpk_context *ctx;
@@ -17,11 +20,10 @@ typedef struct mpki_chooser {
     mpki_moduli moduli;
     char *weak; /**< n: columns that have no good pivot on their diagonal */
     mpki_choice *choice;
+    mpki_pairs pairs; /**< those of the order, once they are chosen */
     bool device;      /**< orders are weighed for one */
     mpki_pool *loops; /**< for loops over A; NULL: one thread */
 } mpki_chooser;
-
-typedef enum mpki_pairs { MPKI_NO_PAIRS, MPKI_WEAK_PAIRS, MPKI_ALL_PAIRS, MPKI_PAIRS } mpki_pairs;
 
 /** An order of columns and what it costs. */
 typedef struct mpki_trial {

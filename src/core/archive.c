@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 18, BLOCK = 32, FORMAT = 3, SUM = sizeof(uint64_t) };
+enum { BUFFER = 1 << 18, BLOCK = 32, FORMAT = 4, SUM = sizeof(uint64_t) };
 
 /* How every such file begins. */
 typedef struct head {

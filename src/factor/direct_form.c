@@ -93,7 +93,8 @@ static mpk_status reanalyse(mpk_factor *fac, mpk_switch matching, const char *ke
     options.matching = matching;
     if (options.ordering == MPK_ORDERING_GIVEN) options.ordering = MPK_ORDERING_AUTO;
     mpk_analysis *own = NULL;
-    mpk_status status = mpki_analyse(ctx, &problem, &options, keep, &own);
+    const bool same = keep && matching == an->options.matching && mpki_analysed_these(fac);
+    mpk_status status = mpki_analyse(ctx, &problem, &options, keep, same ? an : NULL, &own);
     if (mpk_failed(status)) return status;
     status = mpki_direct_replace(fac, own);
     if (mpk_failed(status)) {

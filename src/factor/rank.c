@@ -33,6 +33,7 @@ typedef struct verdict {
     bool rescue;     /* solves are not accurate: it is for more than the verdict */
     bool stale;      /* matched on other values, which may be why pivots are zero */
     bool more;       /* more zero pivots were looked for */
+    int alike;       /* pivots at the level of rounding that were tried with the zero ones */
 } verdict;
 
 /* Pivots at the level of rounding, and none that is zero. */
@@ -322,7 +323,7 @@ mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error) {
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 /* The matching saw older values: what was a zero then need not be zero now. */
-static bool analysed_these(const mpk_factor *fac) {
+bool mpki_analysed_these(const mpk_factor *fac) {
     const mpk_analysis *an = fac->an;
     if (fac->own) return fac->own_of == mpki_values_hash(an, fac->ax);
     if (an->loaded) return an->hash == mpki_values_hash(an, fac->ax);
@@ -342,7 +343,7 @@ static bool structurally_singular(const mpk_factor *fac) {
     if (an->info.structural_rank < 0 || an->info.structural_rank >= an->n) return false;
     if (mpki_core_is_part(&an->core)) return true;                  /* the pattern alone shows it */
     if (mpk_failed(mpki_factor_bring(fac->ctx, fac))) return false; /* recorded */
-    return analysed_these(fac) || same_nonzeros(fac);
+    return mpki_analysed_these(fac) || same_nonzeros(fac);
 }
 
 /* More pivots than the structure of these values allows A to have independent rows: some are
@@ -360,7 +361,7 @@ static bool wants_matching(const verdict *v) {
     const mpk_factor *fac = v->fac;
     const bool free_to = fac->options.matching != MPK_OFF && fac->an->options.matching != MPK_OFF &&
                          fac->options.static_shift == 0;
-    return v->by_default && free_to && fac->matched == 0 && !analysed_these(fac);
+    return v->by_default && free_to && fac->matched == 0 && !mpki_analysed_these(fac);
 }
 
 /* No pivot is zero, but the smallest may be rounding. far [in] the matching moved columns far from
@@ -388,7 +389,11 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
     mpk_factor *fac = v->fac;
     evidence e = {INFINITY, INFINITY};
     bool far = false;
-    mpk_status status = again ? mpki_kernel_of_all(fac, &e.eta) : mpki_kernel_of_zeros(fac, &e.eta);
+    mpk_status status = MPK_OK;
+    if (v->eta <= v->bound)
+        e.eta = v->eta;
+    else
+        status = again ? mpki_kernel_of_all(fac, &e.eta) : mpki_kernel_of_zeros(fac, &e.eta);
     if (mpk_failed(status)) return status;
     v->eta = e.eta;
     conclude(v);
@@ -404,8 +409,8 @@ static mpk_status look_at_zeros(verdict *v, bool again) {
         /* a lower bound takes as long, and may leave no zero pivot */
         status = try_known(v, what == TRIED_SCALING, &e.omega);
         v->rescue = far && !(e.omega <= accuracy);
-        if (!mpk_failed(status) && (v->first || v->asked || !mpki_measured(fac)) &&
-            (none || v->rescue))
+        /* where pivots were measured, A has nothing of a kernel there */
+        if (!mpk_failed(status) && (v->asked || !mpki_measured(fac)) && (none || v->rescue))
             status = try_other(v, what, &e);
         if (!mpk_failed(status) && what == TRIED_LOWERED && !(e.omega <= accuracy))
             status = try_measured(fac, &e.omega);
@@ -487,6 +492,7 @@ static mpk_status look_alike(verdict *v, int64_t all, bool *done) {
     const int64_t weak = all - fac->info.inertia.zero;
     if (weak < 0 || weak > MPKI_WEAK_MOST || (weak > 0 && !mpki_pivots_doubtful(fac)))
         return MPK_OK;
+    v->alike = (int)weak;
     mpk_status status = mpki_kernel_alike(fac, (int)weak, &v->eta);
     *done = v->eta <= v->bound;
     if (*done) conclude(v);
@@ -517,6 +523,22 @@ static mpk_status look_measured(verdict *v, bool *done) {
     return status;
 }
 
+/* All that may be rounding beside the zero pivots, by one vector: most of the time these are a kernel's
+ * and nothing else is so small. */
+static mpk_status look_at_once(verdict *v) {
+    mpk_factor *fac = v->fac;
+    mpki_rest *firm = &fac->known.firm;
+    const int64_t zeros = fac->info.inertia.zero;
+    v->eta = INFINITY;
+    if (!v->by_default || !mpki_pivots_doubtful(fac) || !due(v, firm)) return MPK_OK;
+    mpk_status status = mpki_kernel_at_once(fac, v->alike, &v->eta);
+    if (v->eta <= v->bound)
+        conclude(v);
+    else if (zeros > 0)
+        mpki_rest_of(firm, false, MPKI_REST_SHORT);
+    return status;
+}
+
 /* fac has zero pivots, or some that may be rounding. */
 static mpk_status look(verdict *v) {
     static const double CLEAR = 1e5;
@@ -542,6 +564,7 @@ static mpk_status look(verdict *v) {
     if (mpk_failed(status)) return status;
     if (!done) mpki_kernel_forget(fac);
     if (!done && all > 0 && !v->asked && !v->first) status = look_alike(v, all, &done);
+    if (!done && !mpk_failed(status)) status = look_at_once(v);
     if (mpk_failed(status)) return status;
     const bool changed = fac->info.inertia.zero != known->zeros + known->weak;
     const bool free_to = known->second.left == 0;

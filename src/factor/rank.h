@@ -29,6 +29,8 @@ void mpki_kernel_forget(mpk_factor *fac);
  *  Returns MPK_OK | MPK_ERR_MEMORY, _CANCELLED */
 mpk_status mpki_try_core(mpk_factor *fac, char *missed, double *error);
 
+/** Was the analysis in force made of the values that fac has? */
+bool mpki_analysed_these(const mpk_factor *fac);
 /** Another factor of the same values and analysis, without numbers; NULL: no memory. row_norm is
  *  not its own. */
 mpk_factor *mpki_twin(const mpk_factor *fac);

@@ -429,9 +429,9 @@ mpk_status mpki_kernel_again(mpk_factor *fac, double *eta) {
     return sum_here(fac, eta);
 }
 
-/* v := a vector for all zero pivots and these, mixed; where one of older values is zero, and it
- * might be noise, it is zero. Returns its eta. */
-static double kernel_mixed(look *l, const mpki_weak_pivot *list, int count) {
+/* v := a vector for all zero pivots and these, mixed; where `like` is zero, and it might be noise, it is
+ * zero. Returns its eta. */
+static double kernel_mixed(look *l, const mpki_weak_pivot *list, int count, const void *like) {
     const mpk_factor *fac = l->fac;
     const mpk_scalar scalar = scalar_of(l);
     const int32_t n = fac->an->n;
@@ -442,8 +442,114 @@ static double kernel_mixed(look *l, const mpki_weak_pivot *list, int count) {
     }
     MPKI_DISPATCH(scalar, basis_mix)(n, l->v);
     apply(l, MPK_PART_LT, l->v);
-    if (fac->known.like) MPKI_DISPATCH(scalar, null_alike)(fac->scale, n, fac->known.like, l->v);
+    if (like) MPKI_DISPATCH(scalar, null_alike)(fac->scale, n, like, l->v);
     return settle(l, list, count);
+}
+
+/* Both eigenvalues of a pair may be rounding: then the larger one is in doubt as well. list [inout] there
+ * is room for twice as many. Returns how many there are then. */
+static int whole_pairs(const mpk_factor *fac, mpki_weak_pivot *list, int count) {
+    const double noise = mpki_pivot_noise(fac) * fac->size;
+    int all = count;
+    for (int w = 0; w < count; w++) {
+        const mpki_weak_pivot *p = &list[w];
+        if (!p->pair || !(fabs(p->other) <= noise)) continue;
+        list[all++] =
+            (mpki_weak_pivot){.at = {p->at[0], p->at[1]},
+                              .handle = {p->handle[0], p->handle[1]},
+                              .pair = true,
+                              .sign = p->other > 0 ? 1 : -1,
+                              .size = fabs(p->other) / fac->size,
+                              .vector = {p->vector[2], -p->vector[3], -p->vector[0], p->vector[1]}};
+    }
+    return all;
+}
+
+/* What later values are to be factorized with, so that pivots up to `noise` are zero, and those from
+ * `least` on are not; 0: nothing is clear of both. */
+static double bound_between(const mpk_factor *fac, double noise, double least) {
+    static const double BETWEEN[] = {1e-10, 1e-11, 1e-12};
+    const double clear = 10;
+    if (fac->an->scalar == MPK_S || fac->an->scalar == MPK_C) return 0;
+    for (size_t k = 0; k < sizeof BETWEEN / sizeof *BETWEEN; k++)
+        if (clear * noise <= BETWEEN[k] && clear * BETWEEN[k] <= least) return BETWEEN[k];
+    return 0;
+}
+
+/* Where these and the zero pivots are few, but a vector for all of them is not flat for want of shares:
+ * the vectors of each, refined once, shared among rows and refined. All of them are remembered where all
+ * are of the kernel. eta [out] of the worst, else infinite */
+static mpk_status kernel_shared(look *l, const mpki_weak_pivot *weak, int count, double *eta) {
+    mpki_weak_pivot list[MPKI_WEAK_MOST];
+    mpk_factor *fac = l->fac;
+    const size_t bytes = (size_t)fac->an->n * mpk_scalar_size(scalar_of(l));
+    const int64_t zeros = fac->info.inertia.zero;
+    *eta = INFINITY;
+    if (zeros > MPKI_WEAK_MOST - count) return MPK_OK;
+    memcpy(list, weak, (size_t)count * sizeof *list);
+    const int all =
+        count + engine_of(l)->zeros(fac->direct, zeros, MPKI_WEAK_MOST - count, list + count);
+    if (!affords(l, 2.5 * all, 3 * all)) return MPK_OK;
+    l->u = mpki_alloc(fac->ctx, STAGE, all * (int64_t)fac->an->n, mpk_scalar_size(scalar_of(l)));
+    if (!l->u) return mpki_failed(fac->ctx);
+    for (int w = 0; w < all; w++) {
+        null_of_weak(l, &list[w]);
+        memset(l->work.r, 0, bytes);
+        mpki_residual(&l->work.system.a, l->v, l->work.r, l->work.r, l->work.w, l->work.sums);
+        fac->effort -= mpki_effort_of_product(fac);
+        refine_null(l, list, all);
+        memcpy((char *)l->u + (size_t)w * bytes, l->v, bytes);
+    }
+    double worst = 0;
+    mpki_kernel_forget(fac);
+    mpk_status status = mpki_failed(fac->ctx);
+    for (int w = 0; w < all && worst <= l->bound && !mpk_failed(status); w++) {
+        worst = fmax(worst, share(l, list, all, w));
+        if (worst <= l->bound) status = mpki_kernel_remember(fac, l->v);
+    }
+    if (worst <= l->bound) *eta = worst;
+    if (!(worst <= l->bound)) mpki_kernel_forget(fac);
+    return status;
+}
+
+mpk_status mpki_kernel_at_once(mpk_factor *fac, int tried, double *eta) {
+    enum { MOST = 512 };
+    mpk_context *ctx = fac->ctx;
+    mpki_rank_memory *known = &fac->known;
+    double bound = 0;
+    *eta = INFINITY;
+    mpki_weak_pivot *list = MPKI_NEW(ctx, STAGE, 2 * MOST, mpki_weak_pivot);
+    if (!list) return mpki_failed(ctx);
+    const mpki_direct_engine *e = fac->engine->direct;
+    const int some = e->weak(fac->direct, mpki_pivot_noise(fac), MOST, list);
+    const bool same = some == tried; /* beside an older vector, which may be another one's */
+    bool may = some > 0 && some < MOST && (!same || known->like);
+    const bool more = may && e->weak(fac->direct, INFINITY, some + 1, list + some) > some;
+    const double least = more ? list[2 * some].size : INFINITY;
+    const int count = may ? whole_pairs(fac, list, some) : 0;
+    if (may && count > MPKI_WEAK_MOST) {
+        double most = list[some - 1].size;
+        for (int w = some; w < count; w++) most = fmax(most, list[w].size);
+        bound = bound_between(fac, most, least);
+        may = bound > 0;
+    }
+    look l;
+    mpk_status status = may ? look_make(fac, &l) : MPK_OK;
+    if (may && !mpk_failed(status)) {
+        *eta = kernel_mixed(&l, list, count, same ? NULL : known->like);
+        if (*eta <= l.bound)
+            status = mpki_kernel_remember(fac, l.v);
+        else if (isfinite(l.rough) && !out_of_reach(&l))
+            status = kernel_shared(&l, list, count, eta);
+        if (*eta <= l.bound && !mpk_failed(status)) {
+            make_zero(fac, list, count);
+            known->weak = bound > 0 ? 0 : count;
+            if (bound > 0) known->raised = bound;
+        }
+        look_free(&l);
+    }
+    mpki_release(ctx, list);
+    return mpk_failed(status) ? status : mpki_failed(ctx);
 }
 
 mpk_status mpki_kernel_alike(mpk_factor *fac, int weak, double *eta) {
@@ -454,7 +560,7 @@ mpk_status mpki_kernel_alike(mpk_factor *fac, int weak, double *eta) {
     if (count < weak) return MPK_OK;
     mpk_status status = look_make(fac, &l);
     if (mpk_failed(status)) return status;
-    *eta = kernel_mixed(&l, list, count);
+    *eta = kernel_mixed(&l, list, count, fac->known.like);
     if (*eta <= l.bound) {
         status = mpki_kernel_remember(fac, l.v);
         if (count > 0) make_zero(fac, list, count);
@@ -470,7 +576,7 @@ mpk_status mpki_kernel_beside(mpk_factor *fac, double clear, bool *shown) {
     *shown = false;
     if (mpk_failed(status)) return status;
     l.enough = clear * l.bound;
-    const double eta = kernel_mixed(&l, NULL, 0);
+    const double eta = kernel_mixed(&l, NULL, 0, fac->known.like);
     *shown = eta <= l.bound || l.rough <= l.enough;
     if (eta <= l.bound) status = mpki_kernel_remember(fac, l.v);
     look_free(&l);

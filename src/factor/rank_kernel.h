@@ -59,6 +59,10 @@ mpk_status mpki_kernel_again(mpk_factor *fac, double *eta);
 /** One vector for all zero pivots and the `weak` weakest others, by coefficients that no relation
  *  between them is likely to have: eta within the bound, and these are zero pivots, too. */
 mpk_status mpki_kernel_alike(mpk_factor *fac, int weak, double *eta);
+/** The same for all pivots that may be rounding, some hundreds at most: eta within the bound, and they
+ *  are zero pivots; where they are many, those of later values are so by a larger bound.
+ *  tried [in] so many of them were tried already */
+mpk_status mpki_kernel_at_once(mpk_factor *fac, int tried, double *eta);
 /** Is one vector for all zero pivots of the kernel, but for what the factor's own rounding may have
  *  blurred it by, `clear` times the bound? It is remembered where it is within the bound. */
 mpk_status mpki_kernel_beside(mpk_factor *fac, double clear, bool *shown);

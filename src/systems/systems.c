@@ -107,7 +107,7 @@ static mpk_status model(mpk_systems *s, const mpk_factor *fac, order how, mpki_t
     o.ordering = how.method;
     if (o.ordering == MPK_ORDERING_GIVEN) o.given_perm = s->an->perm;
     *out = NULL;
-    mpk_status status = mpki_analyse(s->ctx, &problem, &o, NULL, &an);
+    mpk_status status = mpki_analyse(s->ctx, &problem, &o, NULL, NULL, &an);
     if (!mpk_failed(status)) status = mpki_template_make(s->ctx, an, &s->single, out, reason);
     if (*out) {
         (*out)->source = an; /* whose scaling it has */

@@ -4,8 +4,13 @@
  * matching leaves bare to wait for that row, all of them would meet at the root. */
 #include "support.h"
 
+#include "factor/factor.h"
+
 #include <math.h>
+#include <metapack/save.h>
 #include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
 
 typedef struct programme {
     int32_t n, vars, rows, count;
@@ -318,13 +323,63 @@ static void test_integers(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* The analysis of more of a core takes the matching, and the pairs kept together, of an older one of the
+ * same values: they are what it would find; from a file, too. */
+static void test_same_matching(void **unused) {
+    (void)unused;
+    static const char *const files[] = {
+        "qp_kkt/dualc5.mtx.xz", "least_squares/NYPA_Maragal_2.mtx.xz", "singular/Erdos971.mtx.xz"};
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        char path[512], file[] = "/tmp/test_core_XXXXXX";
+        mpk_context *ctx = NULL;
+        mpk_problem *problem = NULL;
+        mpk_analysis *an = NULL, *loaded = NULL, *fresh = NULL, *taken = NULL, *other = NULL;
+        mpk_options o;
+        const int made = mkstemp(file);
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT;
+        (void)snprintf(path, sizeof path, "%s/%s", METAPACK_DATA, files[f]);
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        assert_int_equal(mpk_problem_read(ctx, path, &problem), MPK_OK);
+        assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_SINGULAR);
+        assert_true(mpki_core_is_part(&an->core) && an->core.mate);
+        const int32_t n = an->n;
+        char *keep = calloc((size_t)n, 1);
+        for (int32_t i = 0, some = 0; i < n; i++) keep[i] = an->core.bare[i] && some++ % 3 == 0;
+        assert_false(mpk_failed(mpki_analyse(ctx, problem, &an->options, keep, NULL, &fresh)));
+        assert_false(mpk_failed(mpki_analyse(ctx, problem, &an->options, keep, an, &taken)));
+        assert_int_equal(taken->info.structural_rank, an->info.structural_rank);
+        assert_memory_equal(taken->core.bare, fresh->core.bare, (size_t)n);
+        assert_memory_equal(taken->core.mate, fresh->core.mate, (size_t)n * sizeof(int32_t));
+        assert_memory_equal(taken->scale, fresh->scale, (size_t)n * sizeof(double));
+        assert_memory_equal(taken->perm, fresh->perm, (size_t)n * sizeof(int32_t));
+        assert_int_equal(taken->core.pairs, an->core.pairs);
+        assert_true(made >= 0);
+        assert_int_equal(mpk_analysis_save(ctx, an, file), MPK_OK);
+        assert_false(mpk_failed(mpk_analysis_load(ctx, problem, file, &loaded)));
+        assert_memory_equal(loaded->core.mate, an->core.mate, (size_t)n * sizeof(int32_t));
+        assert_int_equal(loaded->core.pairs, an->core.pairs);
+        loaded->scale[0] *= 4; /* it is this one's matching */
+        assert_false(mpk_failed(mpki_analyse(ctx, problem, &an->options, keep, loaded, &other)));
+        assert_true(other->scale[0] == 4 * an->scale[0]);
+        close(made);
+        remove(file);
+        free(keep);
+        mpk_analysis_destroy(&other);
+        mpk_analysis_destroy(&taken);
+        mpk_analysis_destroy(&fresh);
+        mpk_analysis_destroy(&loaded);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&problem);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_core),
-                                       cmocka_unit_test(test_integers),
-                                       cmocka_unit_test(test_singular_core),
-                                       cmocka_unit_test(test_later_values),
-                                       cmocka_unit_test(test_no_room),
-                                       cmocka_unit_test(test_other_values),
-                                       cmocka_unit_test(test_delayed_beyond_limit)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_core),         cmocka_unit_test(test_same_matching),
+        cmocka_unit_test(test_integers),     cmocka_unit_test(test_singular_core),
+        cmocka_unit_test(test_later_values), cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_other_values), cmocka_unit_test(test_delayed_beyond_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

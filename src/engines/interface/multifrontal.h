@@ -65,7 +65,7 @@ typedef struct mpki_weak_pivot {
     bool pair;         /* 2x2 */
     int sign;          /* +1 or -1: how the eigenvalue was counted */
     double size;       /* |eigenvalue|, relative to rules.size */
-    double other;      /* of a pair: the larger eigenvalue */
+    double other;      /* of a pair: the larger eigenvalue; 0: that is in doubt, too */
     double vector[4];  /* the eigenvector: two complex numbers */
 } mpki_weak_pivot;
 

@@ -109,7 +109,7 @@ void FN(weak_to_zero)(mpki_direct *f, const mpki_weak_pivot *list, int count) {
             const T part[3] = {t_mul(u0, t_conj(u0)), t_mul(u1, t_conj(u0)), t_mul(u1, t_conj(u1))};
             for (int k = 0; k < 3; k++) {
                 d[k] = part[k] * (R)p->other;
-                dinv[k] = part[k] * (R)(1 / p->other);
+                dinv[k] = p->other != 0 ? part[k] * (R)(1 / p->other) : t_make(0, 0);
             }
         }
     }

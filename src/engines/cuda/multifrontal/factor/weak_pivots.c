@@ -263,7 +263,7 @@ void mpki_cuda_direct_to_zero(mpki_direct *f, const mpki_weak_pivot *list, int c
             const double complex part[3] = {u0 * conj(u0), u1 * conj(u0), u1 * conj(u1)};
             for (int k = 0; k < 3; k++) {
                 set_entry(f, f->d, at + k, part[k] * p->other);
-                set_entry(f, f->dinv, at + k, part[k] / p->other);
+                set_entry(f, f->dinv, at + k, p->other != 0 ? part[k] / p->other : 0);
             }
         }
         send(f, s, p->handle[1], p->pair ? 3 : 1);
