@@ -128,7 +128,7 @@ static double resident_bytes(void) {
     assert_non_null(f);
     assert_int_equal(fscanf(f, "%ld %ld", &pages, &resident), 2);
     fclose(f);
-    return (double)resident * (double)sysconf(_SC_PAGESIZE);
+    return (double)resident * (double)getpagesize();
 }
 
 /* The same of pages of the system's, which become parts of other blocks: all of them are there, zero
