@@ -104,6 +104,17 @@ target_link_libraries(bench_memory PRIVATE metapack_static m)
 set_target_properties(bench_memory PROPERTIES OUTPUT_NAME memory
                       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
 
+# Solves beside what memory and cores give: bench/solve_rates.py. OpenBLAS's dgemm where the library is linked with it.
+add_executable(bench_solve_rates EXCLUDE_FROM_ALL bench/solve_rates.c)
+target_include_directories(bench_solve_rates PRIVATE src)
+target_link_libraries(bench_solve_rates PRIVATE metapack_static Threads::Threads m)
+if(MPKI_BENCH_BLAS)
+    target_compile_definitions(bench_solve_rates PRIVATE HAVE_OPENBLAS)
+    target_link_libraries(bench_solve_rates PRIVATE ${MPKI_BENCH_BLAS})
+endif()
+set_target_properties(bench_solve_rates PROPERTIES OUTPUT_NAME solve_rates
+                      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+
 # Schur complements beside factorizations, and MUMPS's: bench/schur.py.
 add_executable(bench_schur EXCLUDE_FROM_ALL bench/schur.c)
 target_link_libraries(bench_schur PRIVATE metapack m)

@@ -118,6 +118,20 @@ static mpk_status make_vectors(const mpki_columns *c, vectors *v) {
     return mpki_failed(c->ctx);
 }
 
+/* Which solutions are finite, each looked at by one worker. */
+typedef struct finiteness {
+    mpk_scalar scalar;
+    int32_t n;
+    const mpki_refine_column *column;
+    bool finite[MPKI_REFINED_TOGETHER];
+} finiteness;
+
+static void finite_item(mpki_pool *pool, int worker, void *arg, int64_t k) {
+    finiteness *f = arg;
+    (void)pool, (void)worker;
+    f->finite[k] = MPKI_DISPATCH(f->scalar, column_finite)(f->n, f->column[k].x);
+}
+
 /* Refined and judged: `count` of them from column r on. */
 static mpk_status refine_some(const mpki_columns *c, int32_t r, int32_t count, const vectors *v,
                               mpki_solve_work *work, double accuracy, mpki_found *found) {
@@ -128,15 +142,16 @@ static mpk_status refine_some(const mpki_columns *c, int32_t r, int32_t count, c
     const mpk_solve_info before = *info;
     mpki_refine_column column[MPKI_REFINED_TOGETHER];
     const bool alone = !v->memory;
-    for (int32_t k = 0; k < count; k++) {
-        char *const x = c->x + (r + k) * c->ldx * size;
-        const char *const b = c->b + (r + k) * c->ldb * size;
-        column[k] = (mpki_refine_column){.b = b,
-                                         .x = x,
+    finiteness looked = {.scalar = an->scalar, .n = an->n, .column = column};
+    for (int32_t k = 0; k < count; k++)
+        column[k] = (mpki_refine_column){.b = c->b + (r + k) * c->ldb * size,
+                                         .x = c->x + (r + k) * c->ldx * size,
                                          .best = alone ? work->x : v->memory + k * bytes,
                                          .w = alone ? work->w : v->w + k * (int64_t)an->n};
-        memcpy(work->b, b, (size_t)bytes);
-        if (!MPKI_DISPATCH(an->scalar, column_finite)(an->n, x)) solve_shifted(c, work, x);
+    mpki_refine_each(work, count, finite_item, &looked);
+    for (int32_t k = 0; k < count; k++) {
+        if (alone || !looked.finite[k]) memcpy(work->b, column[k].b, (size_t)bytes);
+        if (!looked.finite[k]) solve_shifted(c, work, column[k].x);
     }
     bool finite = true;
     if (alone)
@@ -149,7 +164,8 @@ static mpk_status refine_some(const mpki_columns *c, int32_t r, int32_t count, c
         const mpki_refine_column *y = &column[k];
         if (!alone) {
             work->last = y->q, work->correction = y->correction;
-            finite = MPKI_DISPATCH(an->scalar, column_finite)(an->n, y->x);
+            finite = isfinite(y->q.componentwise) || /* of nothing else is it */
+                     MPKI_DISPATCH(an->scalar, column_finite)(an->n, y->x);
         }
         if (!finite)
             return mpki_error(c->ctx, MPK_ERR_NUMERIC, STAGE, c->first + r + k,

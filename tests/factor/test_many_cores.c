@@ -117,6 +117,71 @@ static void test_row_sums(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* Many right-hand sides on many cores: the same bits for any number of them, of threads, and of sides beside
+ * (of two or more); 64 go over the tree at once, with as many tasks as 16. Largest fronts have enough rows
+ * to be shared. */
+static void test_sides(void **unused) {
+    (void)unused;
+    enum { SIDES = 70, FEW = 7, WORKERS = 16 };
+    static const struct {
+        const char *spec;
+        bool shared; /* rows that a node moves, and panels */
+    } kinds[] = {{"helmholtz 3d 22", true},
+                 {"helmholtz 3d 10 boundary=absorbing", false},
+                 {"nlpkkt 16", true}};
+    static const int threads[] = {1, 3, WORKERS};
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        mpk_context *ctx = NULL;
+        mpk_problem *a = NULL;
+        mpk_analysis *an = NULL;
+        mpk_problem_view v;
+        mpk_factor_info info;
+        mpk_options o;
+        mpk_options_init(&o);
+        o.method = MPK_METHOD_LDLT, o.threads = WORKERS, o.refine = 0;
+        assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+        mpki_context_set_cores(ctx, WORKERS); /* all of them, whether or not they pay */
+        assert_int_equal(mpk_problem_generate(ctx, kinds[kind].spec, 1, &a), MPK_OK);
+        mpk_problem_view_get(a, &v);
+        assert_int_equal(mpk_analyse(ctx, a, &o, &an), MPK_OK);
+        const int64_t n = v.n, width = v.scalar == MPK_Z ? 2 : 1;
+        const size_t bytes = (size_t)(n * width) * sizeof(double);
+        double *b = malloc(SIDES * bytes),
+               *x[3] = {malloc(SIDES * bytes), malloc(SIDES * bytes), malloc(SIDES * bytes)};
+        for (int64_t i = 0; i < SIDES * n * width; i++) b[i] = below(1000) - 500;
+        for (int t = 0; t < 3; t++) {
+            mpk_factor *fac = NULL;
+            o.threads = threads[t];
+            assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
+            mpk_factor_info_get(fac, &info);
+            if (kinds[kind].shared) assert_true(info.max_front >= 512);
+            assert_false(mpk_failed(mpk_solve(ctx, fac, SIDES, b, n, x[t > 0], n, &o, NULL)));
+            if (t > 0) assert_memory_equal(x[0], x[1], SIDES * bytes);
+            for (int64_t r = 0; t == 0 && r < SIDES; r += FEW)
+                assert_false(mpk_failed(mpk_solve(ctx, fac, FEW, b + r * n * width, n,
+                                                  x[2] + r * n * width, n, &o, NULL)));
+            if (t == 0) assert_memory_equal(x[0], x[2], SIDES * bytes);
+            if (threads[t] == WORKERS) {
+                mpki_pool *pool = mpki_context_pool(ctx, WORKERS, 1);
+                int64_t pushed[3] = {mpki_pool_count(pool).pushes};
+                for (int k = 1; k <= 2; k++) {
+                    assert_false(
+                        mpk_failed(mpk_solve(ctx, fac, k == 1 ? 16 : 64, b, n, x[1], n, &o, NULL)));
+                    pushed[k] = mpki_pool_count(pool).pushes;
+                }
+                assert_true(pushed[1] > pushed[0]);
+                assert_true(pushed[2] - pushed[1] == pushed[1] - pushed[0]);
+            }
+            mpk_factor_destroy(&fac);
+        }
+        for (int k = 0; k < 3; k++) free(x[k]);
+        free(b);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&a);
+        mpk_context_destroy(&ctx);
+    }
+}
+
 /* The steps of a time are two paths from their ends, not one, so that two workers have something to do; as
  * many tasks are queued as there are ends, not as there are steps. Not where one thread is all there is. */
 static void test_steps(void **unused) {
@@ -153,6 +218,6 @@ static void test_steps(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_stars),
                                        cmocka_unit_test(test_row_sums),
-                                       cmocka_unit_test(test_steps)};
+                                       cmocka_unit_test(test_sides), cmocka_unit_test(test_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

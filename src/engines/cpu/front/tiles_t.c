@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    MOST_ROWS = 4 * STRIP, /* of a tile */
+    MOST_ROWS = 8 * STRIP, /* of a tile */
     MOST_STEPS = 4         /* panels that update it in one task, once all pivots are known */
 };
 static const double LEAST_FLOPS = 2e7; /* of a front */

@@ -42,7 +42,7 @@ enum {
     MPKI_SIDES_COLUMNS_EACH = 8,
     /** numbers of right-hand sides from which on workers share what a node takes and leaves, and that
      *  one of them moves at a time */
-    MPKI_SIDES_MOVED = 1 << 16,
+    MPKI_SIDES_MOVED = 1 << 15,
     MPKI_SIDES_MOVED_EACH = 1 << 13,
     /** nodes that a sweep is ahead of with its prefetches */
     MPKI_SWEEP_AHEAD = 2,
