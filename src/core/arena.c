@@ -32,7 +32,7 @@ static mpki_chunk *chunk_new(mpk_context *ctx, int64_t bytes, mpki_chunk *link) 
         return NULL;
     }
     chunk->link = link;
-    chunk->size = bytes;
+    chunk->size = chunk->has = bytes;
     chunk->base = base;
     return chunk;
 }
@@ -71,6 +71,13 @@ static bool room(mpki_arena *arena, int64_t bytes) {
     return false;
 }
 
+/* The chunk before the current one: nothing more is taken from it, and pages after what was are given back.
+ * Others may still look whether there is room, so its size stays. */
+static void close_chunk(mpki_arena *arena, mpki_chunk *chunk) {
+    chunk->has = atomic_exchange(&chunk->used, chunk->size);
+    mpki_shrink(arena->ctx, chunk->base, chunk->has + ALIGN);
+}
+
 void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
     for (;;) {
         mpki_chunk *chunk = atomic_load(&arena->current);
@@ -90,6 +97,7 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
                 return NULL;
             }
             atomic_store(&arena->current, more);
+            close_chunk(arena, chunk);
         }
         mpki_lock_give(&arena->lock);
     }
@@ -104,39 +112,15 @@ void mpki_arena_cut(mpki_arena *arena, void *block, int64_t had, int64_t has) {
     atomic_compare_exchange_strong(&chunk->used, &used, first + rounded(has, align_of(has)));
 }
 
-/* Its chunk's address lies before such a block. */
-void *mpki_arena_apart(mpki_arena *arena, int64_t bytes) {
-    mpki_lock_take(&arena->lock);
-    mpki_chunk *chunk =
-        room(arena, bytes + ALIGN) ? chunk_new(arena->ctx, bytes + ALIGN, arena->apart) : NULL;
-    if (chunk) arena->apart = chunk;
-    mpki_lock_give(&arena->lock);
-    if (!chunk) return NULL;
-    *(mpki_chunk **)(void *)chunk->base = chunk;
-    return chunk->base + ALIGN;
-}
-
-void mpki_arena_shrink(mpki_arena *arena, void *block, int64_t bytes) {
-    char *base = (char *)block - ALIGN;
-    mpki_chunk *chunk = *(mpki_chunk **)(void *)base;
-    mpki_shrink(arena->ctx, base, bytes + 2 * ALIGN);
-    chunk->size = bytes + ALIGN;
-}
-
 void mpki_arena_reset(mpki_arena *arena) {
     mpki_chunk *chunk = atomic_load(&arena->current);
-    while (arena->apart) {
-        mpki_chunk *one = arena->apart;
-        arena->apart = one->link;
-        mpki_release(arena->ctx, one->base);
-        mpki_release(arena->ctx, one);
-    }
     while (chunk->link) {
         mpki_chunk *older = chunk->link;
         mpki_release(arena->ctx, chunk->base);
         mpki_release(arena->ctx, chunk);
         chunk = older;
     }
+    chunk->size = chunk->has;
     mpk_memory_usage(arena->ctx, &arena->before, NULL);
     arena->before -= chunk->size;
     arena->unasked = 0;
@@ -155,7 +139,6 @@ void mpki_arena_free(mpki_arena *arena) {
 int64_t mpki_arena_bytes(const mpki_arena *arena) {
     int64_t bytes = 0;
     for (mpki_chunk *chunk = atomic_load(&arena->current); chunk; chunk = chunk->link)
-        bytes += chunk->size;
-    for (const mpki_chunk *chunk = arena->apart; chunk; chunk = chunk->link) bytes += chunk->size;
+        bytes += chunk->has;
     return bytes;
 }

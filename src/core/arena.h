@@ -9,6 +9,7 @@
 typedef struct mpki_chunk {
     struct mpki_chunk *link;
     int64_t size;
+    int64_t has; /* bytes, when it is no longer the current one: its end is given back */
     _Atomic int64_t used;
     char *base;
 } mpki_chunk;
@@ -21,7 +22,6 @@ typedef struct mpki_arena {
     double limit;    /* bytes that may be held beyond `before`; 0: what the machine has free */
     int64_t before;  /* held by the context without this arena's blocks and what came after them */
     int64_t unasked; /* bytes taken beyond the first chunk since the machine was asked */
-    mpki_chunk *apart; /* of a block each */
 } mpki_arena;
 
 /** bytes [in] of the first chunk, which is taken at once; limit [in] as in options.memory_limit,
@@ -29,10 +29,6 @@ typedef struct mpki_arena {
 mpk_status mpki_arena_init(mpk_context *ctx, int64_t bytes, double limit, mpki_arena *arena);
 /** 64-byte aligned, of less than 2048 bytes 16-byte; NULL on MPK_ERR_MEMORY. Thread-safe. */
 void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes);
-/** The same, in memory of its own, of which mpki_arena_shrink() keeps the first `bytes` bytes: for blocks
- *  that will turn out smaller. */
-void *mpki_arena_apart(mpki_arena *arena, int64_t bytes);
-void mpki_arena_shrink(mpki_arena *arena, void *block, int64_t bytes);
 /** The block is the last one and keeps its first `has` bytes of `had`: the rest is free again. Not if others
  *  have been taken since. Thread-safe. */
 void mpki_arena_cut(mpki_arena *arena, void *block, int64_t had, int64_t has);

@@ -12,16 +12,21 @@ void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work) {
     mpki_release(ctx, work->w);
     mpki_release(ctx, work->sums);
     mpki_release(ctx, work->each);
+    *work = (mpki_solve_work){0};
 }
 
-mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work) {
+mpk_status mpki_solve_work_complete(mpk_context *ctx, mpki_solve_work *work) {
+    const mpk_problem_view *a = &work->system.a;
+    if (!work->r) work->r = mpki_alloc(ctx, STAGE, a->n, mpk_scalar_size(a->scalar));
+    if (!work->b) work->b = mpki_alloc(ctx, STAGE, a->n, mpk_scalar_size(a->scalar));
+    return work->r && work->b ? MPK_OK : mpki_failed(ctx);
+}
+
+static mpk_status make_lean(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work) {
     const mpk_analysis *an = fac->an;
     const int32_t n = an->n;
-    const size_t size = mpk_scalar_size(an->scalar);
     *work = (mpki_solve_work){0};
-    work->r = mpki_alloc(ctx, STAGE, n, size);
-    work->b = mpki_alloc(ctx, STAGE, n, size);
-    work->x = mpki_alloc(ctx, STAGE, n, size);
+    work->x = mpki_alloc(ctx, STAGE, n, mpk_scalar_size(an->scalar));
     work->w = MPKI_NEW(ctx, STAGE, n, double);
     work->sums = MPKI_NEW(ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)n, double);
     work->system = mpki_system_of(ctx, fac);
@@ -30,16 +35,32 @@ mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_
     return mpki_failed(ctx);
 }
 
-mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
+mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work) {
+    mpk_status status = make_lean(ctx, fac, work);
+    if (!mpk_failed(status)) status = mpki_solve_work_complete(ctx, work);
+    if (mpk_failed(status)) mpki_solve_work_free(ctx, work);
+    return status;
+}
+
+mpk_status mpki_solve_work_lean(mpk_context *ctx, const mpk_factor *fac, int threads,
                                 int32_t columns, mpki_solve_work *work) {
     mpki_application m;
     mpk_status status = mpki_apply_make(ctx, fac, threads, columns, &m);
     if (mpk_failed(status)) return status;
-    status = mpki_product_work_make(ctx, fac, work);
+    status = make_lean(ctx, fac, work);
     if (mpk_failed(status))
         mpki_apply_free(&m);
     else
         work->m = m;
+    return status;
+}
+
+mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
+                                int32_t columns, mpki_solve_work *work) {
+    mpk_status status = mpki_solve_work_lean(ctx, fac, threads, columns, work);
+    if (mpk_failed(status)) return status;
+    status = mpki_solve_work_complete(ctx, work);
+    if (mpk_failed(status)) mpki_solve_work_free(ctx, work);
     return status;
 }
 

@@ -10,7 +10,8 @@
 /** Work space of a solve, shared by all its right-hand sides. */
 typedef struct mpki_solve_work {
     mpki_application m;
-    void *r, *b, *x; /* n each: residual, copy of b, best x so far */
+    void *r, *b, *x;   /* n each: residual, copy of b, best x so far; r and b may be NULL, see below */
+    const void *given; /* b where it is; NULL: the copy */
     double *w;       /* n: |A| |x| + |b| */
     double *sums;    /* of the residual: MPKI_RESIDUAL_WORK(scalar) * n */
     mpki_system system;
@@ -60,6 +61,11 @@ typedef struct mpki_contraction {
 /** threads >= 1; columns: most right-hand sides solved at once. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
                                 int32_t columns, mpki_solve_work *work);
+/** The same without r and b, for who refines one right-hand side that is given; and these, if they are not
+ *  there, for who asks more. Returns MPK_OK | MPK_ERR_MEMORY. */
+mpk_status mpki_solve_work_lean(mpk_context *ctx, const mpk_factor *fac, int threads,
+                                int32_t columns, mpki_solve_work *work);
+mpk_status mpki_solve_work_complete(mpk_context *ctx, mpki_solve_work *work);
 /** The same for products with A alone: work->m is empty. */
 mpk_status mpki_product_work_make(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work);
 void mpki_solve_work_free(mpk_context *ctx, mpki_solve_work *work);

@@ -238,8 +238,10 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
         work->correction = c.first;
         info->correction = fmax(info->correction, work->correction);
     } else {
-        mpki_refine_column one = {.b = work->b, .x = vx, .best = work->x, .w = work->w};
-        FN(refine_together)(work, steps, accuracy, 1, false, &one, work->r, info);
+        const void *b = work->given ? work->given : work->b;
+        mpki_refine_column one = {.b = b, .x = vx, .best = work->x, .w = work->w};
+        /* the residual where its sums were: each is there before the row is wanted that lies there */
+        FN(refine_together)(work, steps, accuracy, 1, false, &one, work->sums, info);
         work->last = one.q;
         work->correction = one.correction;
     }

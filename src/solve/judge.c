@@ -68,7 +68,8 @@ static double flat(const mpk_factor *fac, mpki_solve_work *work, void *v) {
 static mpk_status ask(mpk_context *ctx, const mpk_factor *fac, mpki_solve_work *work) {
     const bool fits = work && work->m.ctx == ctx && work->m.fac == fac && work->sums &&
                       fac->an->symmetry != MPK_GENERAL;
-    const mpk_status status = mpki_certify_within(ctx, fac, fits ? work : NULL, NULL);
+    mpk_status status = fits ? mpki_solve_work_complete(ctx, work) : MPK_OK;
+    if (!mpk_failed(status)) status = mpki_certify_within(ctx, fac, fits ? work : NULL, NULL);
     if (status != MPK_ERR_MEMORY) return status;
     mpki_clear_error(ctx);
     return MPK_OK;
@@ -132,6 +133,7 @@ static mpk_status kernel(mpk_context *ctx, const mpk_factor *fac, mpki_solve_wor
     if (mpk_failed(status) || mpki_regular(fac)) return status;
     *large_x = is_large(fac, &work->last);
     if (known(fac, &work->last, eta)) return MPK_OK;
+    if (mpk_failed(mpki_solve_work_complete(ctx, work))) return mpki_failed(ctx);
     memcpy(work->b, x, (size_t)an->n * mpk_scalar_size(an->scalar));
     *eta = flat(fac, work, work->b);
     if (!lost || isfinite(*eta)) return MPK_OK;

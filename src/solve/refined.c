@@ -13,13 +13,13 @@ static const char STAGE[] = "solve";
 /* ---- on the host ----------------------------------------------------------------------------- */
 
 /* The first solve overflowed on its way: solve once more with b scaled near 1. */
-static void solve_shifted(const mpki_columns *c, mpki_solve_work *work, void *x) {
+static void solve_shifted(const mpki_columns *c, mpki_solve_work *work, const void *b, void *x) {
     const mpk_analysis *an = c->fac->an;
-    const double most = MPKI_DISPATCH(an->scalar, column_largest)(an->n, work->b);
+    const double most = MPKI_DISPATCH(an->scalar, column_largest)(an->n, b);
     int exponent;
     if (!(most > 0)) return;
     frexp(most, &exponent);
-    memcpy(x, work->b, (size_t)an->n * mpk_scalar_size(an->scalar));
+    memcpy(x, b, (size_t)an->n * mpk_scalar_size(an->scalar));
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, -exponent, x);
     mpki_apply_inverse(work, x);
     MPKI_DISPATCH(an->scalar, column_shift)(an->n, exponent, x);
@@ -150,10 +150,11 @@ static mpk_status refine_some(const mpki_columns *c, int32_t r, int32_t count, c
                                          .w = alone ? work->w : v->w + k * (int64_t)an->n};
     mpki_refine_each(work, count, finite_item, &looked);
     for (int32_t k = 0; k < count; k++) {
-        if (alone || !looked.finite[k]) memcpy(work->b, column[k].b, (size_t)bytes);
-        if (!looked.finite[k]) solve_shifted(c, work, column[k].x);
+        if (mpki_lossy(c->fac)) memcpy(work->b, column[k].b, (size_t)bytes);
+        if (!looked.finite[k]) solve_shifted(c, work, column[k].b, column[k].x);
     }
     bool finite = true;
+    work->given = mpki_lossy(c->fac) ? NULL : column->b;
     if (alone)
         finite = MPKI_DISPATCH(an->scalar, refine)(work, steps_of(c), accuracy, column->x, info);
     else
@@ -206,11 +207,14 @@ mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found) {
     const mpk_analysis *an = c->fac->an;
     const double accuracy = mpki_accuracy(c->options, an->scalar);
     mpki_solve_work work;
-    if (mpk_failed(mpki_solve_work_make(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
+    if (mpk_failed(mpki_solve_work_lean(c->ctx, c->fac, c->options->threads, c->nrhs, &work)))
         return mpki_failed(c->ctx);
     mpki_basis basis = {0};
     mpki_turned turned = {0};
-    mpk_status status = c->transposed ? mpki_solve_work_turn(c->ctx, &work, &turned) : MPK_OK;
+    const bool more = has_kernel(c->fac) || mpki_lossy(c->fac) || c->options->condition == MPK_ON;
+    mpk_status status = more ? mpki_solve_work_complete(c->ctx, &work) : MPK_OK;
+    if (!mpk_failed(status) && c->transposed)
+        status = mpki_solve_work_turn(c->ctx, &work, &turned);
     if (has_kernel(c->fac)) work.kernel = &basis;
     if (!mpk_failed(status))
         status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);

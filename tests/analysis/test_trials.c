@@ -113,9 +113,38 @@ static void test_cancelled(void **state) {
     mpk_problem_destroy(&a);
 }
 
+/* The most that an analysis takes at a time, for each entry of A: neither the graph of all columns beside that of
+ * pairs, nor moduli of values that are there. */
+static void test_each_entry(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        double bytes;
+    } some[] = {{"optimal-control 1000", 53}, {"lp-kkt 3000 9000", 80}, {"stokes mac 100", 66}};
+    for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
+        mpk_problem *a = NULL;
+        mpk_problem_view view;
+        mpk_analysis *an = NULL;
+        int64_t before, peak;
+        const mpk_options o = options_of(MPK_ON_CPU, 1);
+        assert_int_equal(mpk_problem_generate(ctx, some[k].spec, 1, &a), MPK_OK);
+        mpk_problem_view_get(a, &view);
+        mpk_memory_usage(ctx, &before, NULL);
+        mpk_memory_reset_peak(ctx);
+        assert_int_equal(mpk_analyse(ctx, a, &o, &an), MPK_OK);
+        mpk_memory_usage(ctx, NULL, &peak);
+        const double each = (double)(peak - before) / (double)view.nnz;
+        if (!(each < some[k].bytes))
+            fail_msg("%s: %.1f bytes for an entry", some[k].spec, each);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_side_by_side, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_each_entry, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Builds the graph of A, or of A with each matched pair compressed into one vertex. */
+#include "../../core/pages.h"
 #include "../analysis.h"
 
 #include <string.h>
@@ -137,6 +138,7 @@ static mpk_status build_compressed(mpk_context *ctx, int32_t n, const int64_t *a
         memmove(adj + xadj[v], adj + raw_ptr[v], (size_t)degree * sizeof *adj);
         xadj[v + 1] = xadj[v] + degree;
     }
+    mpki_shrink(ctx, adj, xadj[nv] * (int64_t)sizeof *adj); /* of pairs many edges are the same */
     goto done;
 stopped:
     status = mpki_stopped(ctx, STAGE);

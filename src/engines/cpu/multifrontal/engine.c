@@ -62,7 +62,7 @@ static void start_anew(mpki_direct *f) {
 
 /* The numbers, in an arena that is empty but for what is kept. sax: room for the scaled values, to be
  * freed by the caller unless NULL [out]; NULL [in]: they are scaled as they are read. held: the bytes of
- * it and the arena */
+ * it, the arena and the nodes */
 static mpk_status find_numbers(mpki_direct *f, const void *ax, void **sax, int64_t held,
                                const mpki_pivot_rules *rules, const mpki_stop *stop,
                                mpki_numeric_result *result) {
@@ -79,6 +79,7 @@ static mpk_status find_numbers(mpki_direct *f, const void *ax, void **sax, int64
                           rules->memory_limit);
     status = MPKI_DISPATCH(tree->scalar, walk)(f, ax, *sax, rules, stop, result);
     if (several) mpki_memory_bound(f->ctx, 0, 0);
+    mpki_walk_memory_lend(f->ctx, tree, &f->memory);
     if (f->kept && !mpk_failed(status) && !result->runaway)
         mpki_kept_settle(f->kept, f->ctx, tree, sax, rules, mpki_arena_bytes(&f->arena), result);
     return status;
@@ -175,8 +176,9 @@ static mpk_status factorize(mpki_direct *f, const void *ax, const double *scale,
     }
     f->have_arena |= !mpk_failed(status);
     if (!mpk_failed(status)) {
-        const int64_t held =
-            mpki_arena_bytes(&f->arena) + values * (int64_t)mpk_scalar_size(tree->scalar);
+        const int64_t held = (int64_t)mpki_alloc_bytes((double)mpki_arena_bytes(&f->arena)) +
+                             values * (int64_t)mpk_scalar_size(tree->scalar) +
+                             (tree->nsuper + 1) * (int64_t)sizeof *f->node;
         status = find_numbers(f, ax, &sax, held, rules, stop, result);
         if (takes_one_worker(f, status, rules))
             status = find_numbers(f, ax, &sax, held, rules, stop, result);

@@ -243,8 +243,8 @@ static void gather_delayed(const walk *z, int32_t child, const FN(front) * f, in
     const mpki_node *node = &z->f->node[child];
     FN(front) g = front_of(node);
     const int32_t *rel = tree->rel + tree->rptr[child];
-    T *const *taken = atomic_load(&z->rest);
-    T *rest = node->low ? node->low->rest : taken ? taken[child] : NULL;
+    T *const *lent = atomic_load(&z->lent);
+    T *rest = node->low ? node->low->rest : lent ? lent[child] : NULL;
     int32_t m = (int32_t)(node->nrows - node->w), late = rest ? node->nelim : 0;
     if (rest) /* these columns alone, as a matrix */
         g = (FN(front)){.a = rest, .ld0 = node->nrows - node->nelim, .flat = 1};
@@ -344,48 +344,61 @@ static bool leaf(walk *z, int32_t s, int worker, bool *assembled) {
     return true;
 }
 
-/* Has a node memory of its own? One to which many columns came late may leave most of them to its
- * parent, and of several workers others take memory in the meantime. */
-static bool is_apart(const walk *z, const mpki_node *node) {
+/* Is a node's memory lent until it has been eliminated? One to which many columns came late may leave most of
+ * them to its parent. */
+static bool is_lent(const walk *z, const mpki_node *node) {
     enum { SHARE = 4 };
     const int32_t s = (int32_t)(node - z->f->node);
     const int64_t all = mpki_trapezoid(node->nrows, node->w);
     const int64_t own = node->w - mpki_node_delayed(z->tree, node, s);
     const int64_t late = all - mpki_trapezoid(node->nrows, own);
-    return z->f->memory.workers > 1 && !z->kept && !node->low && z->tree->parent[s] >= 0 &&
-           late * SHARE >= all && late * (int64_t)sizeof(T) >= MPKI_APART;
+    return !z->kept && z->tree->parent[s] >= 0 && late * SHARE >= all &&
+           late * (int64_t)sizeof(T) >= MPKI_LENT;
 }
 
-/* Where pointers to what nodes have left are: not before one leaves something. */
-static T **rests(walk *z) {
-    T **all = atomic_load(&z->rest), **fresh;
+/* Where pointers to what is lent to nodes are: not before it is to one. */
+static T **lent_to(walk *z) {
+    T **all = atomic_load(&z->lent), **fresh;
     if (all) return all;
     fresh = MPKI_ZNEW(z->f->ctx, "factorize", z->tree->nsuper, T *);
-    if (!fresh || atomic_compare_exchange_strong(&z->rest, &all, fresh)) return fresh;
+    if (!fresh || atomic_compare_exchange_strong(&z->lent, &all, fresh)) return fresh;
     mpki_release(z->f->ctx, (void *)fresh);
     return all;
 }
 
-/* The columns after those that were eliminated wait apart, and their memory is taken again. */
-static mpk_status leave(walk *z, int32_t s, int worker) {
-    mpki_node *node = &z->f->node[s];
+/* The columns after those that were eliminated wait apart for the parent. */
+static T *take_rest(walk *z, const mpki_node *node, int worker) {
     const FN(front) f = front_of(node);
     const int64_t e = node->nelim, rows = node->nrows - e;
-    T **all = rests(z), *rest = all ? lent_get(z, worker, rest_bytes(node)) : NULL;
-    if (!rest) return MPK_ERR_MEMORY;
-    all[s] = rest;
-    for (int64_t j = e; j < node->w; j++)
+    T *rest = lent_get(z, worker, rest_bytes(node));
+    for (int64_t j = e; rest && j < node->w; j++)
         memcpy(rest + (j - e) * rows + (j - e), FN(front_at)(&f, j, j),
                (size_t)(node->nrows - j) * sizeof(T));
-    const int64_t panels = mpki_trapezoid(node->nrows, e) * (int64_t)sizeof(T);
+    return rest;
+}
+
+/* The node keeps what it has eliminated: where it is, and memory after that is taken again; or, if that was
+ * lent, in memory of its own. */
+static mpk_status leave(walk *z, int32_t s, int worker) {
+    mpki_node *node = &z->f->node[s];
+    T **all = atomic_load(&z->lent), *lent = all ? all[s] : NULL, *rest = NULL;
+    const bool some = node->nelim < node->w;
+    if (!some && !lent) return MPK_OK;
+    const int64_t panels = mpki_trapezoid(node->nrows, node->nelim) * (int64_t)sizeof(T);
     const int64_t had = mpki_node_bytes(node, sizeof(T));
     const int64_t numbers = had - ((char *)node->d - (char *)node->a);
-    memmove((char *)node->a + panels, node->d, (size_t)numbers);
-    node->d = (char *)node->a + panels;
-    if (is_apart(z, node))
-        mpki_arena_shrink(&z->f->arena, node->a, panels + numbers);
+    char *to = lent ? new_memory(z, worker, panels + numbers) : node->a;
+    if (!to || !(all = lent_to(z))) return MPK_ERR_MEMORY;
+    if (some && !(rest = take_rest(z, node, worker))) return MPK_ERR_MEMORY;
+    if (lent) memcpy(to, node->a, (size_t)panels);
+    memmove(to + panels, node->d, (size_t)numbers);
+    node->a = to;
+    node->d = to + panels;
+    all[s] = rest;
+    if (lent)
+        lent_put(z, worker, lent, had);
     else
-        cut_memory(z, worker, node->a, had, panels + numbers);
+        cut_memory(z, worker, to, had, panels + numbers);
     return MPK_OK;
 }
 
@@ -393,9 +406,10 @@ static mpk_status storage(walk *z, mpki_node *node, int64_t *room, mpki_pool *po
     if (z->low_tolerance > 0 && mpki_low_pays(node->nrows, node->w))
         return FN(low_storage)(z, node, pool, worker);
     const int64_t bytes = mpki_node_bytes(node, sizeof(T));
-    char *at = is_apart(z, node) ? mpki_arena_apart(&z->f->arena, bytes)
-                                 : node_memory(z, node, worker, bytes, room);
+    T **all = is_lent(z, node) ? lent_to(z) : NULL;
+    char *at = all ? (char *)lent_get(z, worker, bytes) : node_memory(z, node, worker, bytes, room);
     if (!at) return MPK_ERR_MEMORY;
+    if (all) all[node - z->f->node] = (T *)(void *)at;
     mpki_node_place(node, sizeof(T), at);
     return clear_node(z, node->a, (size_t)((char *)node->d - at), pool, worker);
 }
@@ -412,7 +426,7 @@ static void assemble(walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool
         int32_t c = tree->child[k];
         int32_t count = nodes[c].w - nodes[c].nelim;
         if (count) gather_delayed(z, c, &f, own, delayed, offset);
-        release_rest(z, worker, c);
+        release_lent(z, worker, c);
         offset += count;
     }
     gather g = {.z = z, .s = s, .own = own, .delayed = delayed, .f = &f, .c1 = own};

@@ -15,9 +15,9 @@ enum {
     MPKI_SHARE_WORTH = 8,
     /** bytes that a worker takes from the arena for the numbers of small nodes */
     MPKI_NUMBERS_SLAB = 8192,
-    /** bytes of late columns in a front from which on what it leaves to its parent is given back: with
-     *  fewer the pages, which are then fresh each time, cost cvxqp1_m a quarter of its factorization */
-    MPKI_APART = 1 << 18,
+    /** bytes of late columns in a front from which on its memory is lent, since what the arena has for it
+     *  would be too little or stay unused after it */
+    MPKI_LENT = 1 << 18,
     /** rows of a child for each run of them, in the mean, from which on they are added run by run */
     MPKI_RUN_WORTH = 8,
     /** rows of a child from which on its runs are looked for at all */

@@ -130,7 +130,7 @@ static mpk_status do_node(walk *z, int32_t s, mpki_pool *pool, int worker) {
     if (c) z->kind->gather(z, s, own, node->w - own, c, m, pool, worker);
     if (node->low)
         status = FN(low_leave)(z, node, tally, pool, worker);
-    else if (node->nelim < node->w && z->kind->leave && !z->kept)
+    else if (z->kind->leave && !z->kept)
         status = z->kind->leave(z, s, worker);
     if (mpk_failed(status)) return status;
     release_children(z, worker, s);
@@ -353,9 +353,9 @@ done:
     mpki_tickets_free(&z.tickets);
     for (int32_t s = 0; z.state && z.works && s < tree->nsuper; s++) {
         release_contribution(&z, 0, s);
-        release_rest(&z, 0, s);
+        release_lent(&z, 0, s);
     }
-    mpki_release(ctx, (void *)atomic_load(&z.rest));
+    mpki_release(ctx, (void *)atomic_load(&z.lent));
     for (int32_t s = 0; z.kept && s < tree->nsuper; s++) z.contribution[s] = NULL;
     for (int t = 0; t < threads; t++) mpki_small_free(&memory->small[t]);
     mpki_recycler_free(&z.recycler);

@@ -32,7 +32,7 @@ typedef struct walk {
     mpki_recycler recycler;
     mpki_tickets tickets; /* where memory is limited; else empty */
     T **contribution;     /* nsuper: of each node; NULL: not there yet, or used up */
-    _Atomic(T **) rest;   /* nsuper: columns that a node has left to its parent; NULL: none yet */
+    _Atomic(T **) lent;   /* nsuper: a front at work, then columns that it left; NULL: none yet */
     mpki_kept *kept;      /* the contributions and the tallies are there; NULL: nothing is kept */
     bool whole;           /* every node is done */
     _Atomic int status;
@@ -74,8 +74,8 @@ typedef struct FN(node_kind) {
     /** c += the rest of the children's contributions. m: rows of c */
     void (*gather)(const walk *z, int32_t s, int32_t own, int32_t delayed, T *c, int64_t m,
                    mpki_pool *pool, int worker);
-    /** The columns that node s was to eliminate and has not are taken out of it, for its parent; NULL: they
-     *  stay where they are. MPK_OK | MPK_ERR_MEMORY */
+    /** The columns that node s was to eliminate and has not are taken out of it, for its parent, and it is
+     *  where it stays; NULL: they remain in it. MPK_OK | MPK_ERR_MEMORY */
     mpk_status (*leave)(walk *z, int32_t s, int worker);
     /** Of e pivots with l rows after them. */
     double (*flops)(double e, double l);
@@ -148,7 +148,7 @@ static inline void cut_memory(const walk *z, int worker, void *memory, int64_t h
         mpki_arena_cut(&z->f->arena, memory, had, has);
 }
 
-/* Memory that is there until the parent is done: of a contribution, and of columns that come late. */
+/* Memory that is wanted for a time: of a contribution, of columns that come late, of fronts of these. */
 static inline T *lent_get(walk *z, int worker, int64_t bytes) {
     return bytes <= MPKI_SMALL ? mpki_small_get(z->state[worker].small, bytes)
                                : mpki_recycler_get(&z->recycler, bytes);
@@ -164,11 +164,13 @@ static inline void lent_put(walk *z, int worker, T *block, int64_t bytes) {
 static inline int64_t rest_bytes(const mpki_node *node) {
     return (node->nrows - node->nelim) * (node->w - node->nelim) * (int64_t)sizeof(T);
 }
-static inline void release_rest(walk *z, int worker, int32_t s) {
-    T **rest = atomic_load(&z->rest);
-    if (!rest || !rest[s]) return;
-    lent_put(z, worker, rest[s], rest_bytes(&z->f->node[s]));
-    rest[s] = NULL;
+static inline void release_lent(walk *z, int worker, int32_t s) {
+    T **lent = atomic_load(&z->lent);
+    const mpki_node *node = &z->f->node[s];
+    if (!lent || !lent[s]) return;
+    const bool front = lent[s] == node->a;
+    lent_put(z, worker, lent[s], front ? mpki_node_bytes(node, sizeof(T)) : rest_bytes(node));
+    lent[s] = NULL;
 }
 
 /* What the node has, if that is enough. */
