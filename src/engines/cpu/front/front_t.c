@@ -249,7 +249,8 @@ static int32_t solve_below(FN(front) * f, const FN(front_rules) * rules, FN(fron
                            mpki_pool *pool, int worker, int64_t p, int32_t b, int32_t np) {
     const int64_t rows = f->nrows - p - b;
     if (rows == 0) return np;
-    if (np > 0) rules->k->pack(b, np, at(f, p, p), ld(f, p), NULL, rules->hermitian, work->packed2);
+    if (np > 0 && b > rules->k->nc) /* fewer columns need no operand packed */
+        rules->k->pack(b, np, at(f, p, p), ld(f, p), NULL, rules->hermitian, work->packed2);
     below s = {f, rules, p, b, np, work->perm, work->packed2, FN(rank_item_rows)(rows, pool), np};
     const int64_t items = (rows + s.step - 1) / s.step;
     /* the free rows begin a register tile of their own, which items must not shift */

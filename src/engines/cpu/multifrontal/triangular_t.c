@@ -105,7 +105,11 @@ static void divide(const mpki_node *node, int hermitian, int nr, T *v) {
     const T *d = dinv_of(node);
     for (int32_t k = 0; k < node->nelim; k++) {
         T *x1 = v + (int64_t)k * nr;
-        k += divide_pivot(d + 2 * k, hermitian, nr, x1, x1 + nr);
+        if (!MPKI_COMPLEX && nr == 1 &&
+            !(t_abs1(d[2 * k + 1]) > 0)) /* one product: the same bits */
+            *x1 *= d[2 * k];
+        else
+            k += divide_pivot(d + 2 * k, hermitian, nr, x1, x1 + nr);
     }
 }
 
