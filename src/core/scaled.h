@@ -36,8 +36,10 @@ MPKI_SCALED_FN double mpki_scaled(double a, double s, double t) {
 enum { MPKI_MORE_SWEEPS = 12 };
 
 /** Is a row's largest entry m near 1? */
+#define MPKI_EVEN_MOST 0x1p+16
+#define MPKI_EVEN_LEAST 0x1p-16
 MPKI_SCALED_FN bool mpki_even(double m) {
-    return (m <= 0x1p16) & ((m >= 0x1p-16) | (m == 0));
+    return (m <= MPKI_EVEN_MOST) & ((m >= MPKI_EVEN_LEAST) | (m == 0));
 }
 
 /** What a scale may be. */

@@ -60,6 +60,15 @@ INLINE vec scaled(vec x, T m) {
 #endif
 }
 
+typedef __typeof__((vec){0} <= (vec){0}) truth;
+
+/* Of all lanes. */
+INLINE int all_of(truth x) {
+    int all = 1;
+    for (int k = 0; k < LANES; k++) all &= x[k] != 0;
+    return all;
+}
+
 /* 1 if an entry of x is above bound in modulus, or NaN. Complex: by max(|re|, |im|), within sqrt(2)
  * of the modulus. The lanes' verdicts are added without branches. */
 INLINE int outside(const R *x, int reals, R bound) {
@@ -82,24 +91,36 @@ INLINE int strip_of_x(const int mv, int64_t reals, int b, int np, R *x, int64_t 
     }
     for (int j = 0; j < b; j += NC)
         solve_sliver(mv, xs, j, j + NC < b ? j + NC : b, np, np, packed, l, ldl, hermitian);
+    truth within = (vec){0} <= (vec){0};
     for (int j = 0; j < np; j++) {
         R *xj = xs + j * STRIP;
-        if (j + 1 < np && t_abs1(dinv[2 * j + 1]) > 0) {
-            T d11 = dinv[2 * j], d21 = dinv[2 * j + 1], d22 = dinv[2 * j + 2];
-            for (int i = 0; i < mv; i++) {
-                vec x1 = v_load(xj + i * LANES), x2 = v_load(xj + STRIP + i * LANES);
-                v_store(xj + i * LANES, scaled(x1, d11) + scaled(x2, d21));
-                v_store(xj + STRIP + i * LANES,
-                        scaled(x1, conj_if(hermitian, d21)) + scaled(x2, d22));
+        const int pair = j + 1 < np && t_abs1(dinv[2 * j + 1]) > 0;
+        const T d11 = dinv[2 * j], d21 = dinv[2 * j + 1];
+        UNROLL_TO(3)
+        for (int i = 0; i < mv; i++) {
+            const vec x1 = v_load(xj + i * LANES);
+            if (pair) {
+                const vec x2 = v_load(xj + STRIP + i * LANES);
+                const vec y1 = scaled(x1, d11) + scaled(x2, d21);
+                const vec y2 = scaled(x1, conj_if(hermitian, d21)) + scaled(x2, dinv[2 * j + 2]);
+                within &= (v_abs(y1) <= v_all(bound)) & (v_abs(y2) <= v_all(bound));
+                v_store(xj + i * LANES, y1);
+                v_store(xj + STRIP + i * LANES, y2);
+            } else {
+                const vec y = scaled(x1, d11);
+                within &= v_abs(y) <= v_all(bound);
+                v_store(xj + i * LANES, y);
             }
-            if (good > j && outside(xj, (int)reals, bound)) good = j;
-            if (good > j && outside(xj + STRIP, (int)reals, bound)) good = j;
-            j++;
-        } else {
-            for (int i = 0; i < mv; i++)
-                v_store(xj + i * LANES, scaled(v_load(xj + i * LANES), dinv[2 * j]));
-            if (good > j && outside(xj, (int)reals, bound)) good = j;
         }
+        j += pair;
+    }
+    const int all = all_of(within);
+    for (int j = 0; !all && j < good; j++) { /* good <= np */
+        const int pair = j + 1 < np && t_abs1(dinv[2 * j + 1]) > 0;
+        if (outside(xs + j * STRIP, (int)reals, bound) ||
+            (pair && outside(xs + (j + 1) * STRIP, (int)reals, bound)))
+            good = j;
+        j += pair;
     }
     for (int j = 0; j < b; j++) {
         R *to = x + j * ldx;

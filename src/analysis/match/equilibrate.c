@@ -22,40 +22,22 @@ typedef enum nearness {
  * product of two is within 2^-480 and 2^480. */
 enum { MILD_SWEEPS = 5 };
 
-/* The largest of some numbers, and the least of those above 0. */
-typedef struct extent {
-    double most, least;
-    bool zero; /* is one of them not above 0? */
-} extent;
-
-static extent extent_of(int64_t count, const double *x) {
-    enum { AT_ONCE = 4 }; /* of these the processor compares several at a time */
-    double most[AT_ONCE] = {0}, least[AT_ONCE], above[AT_ONCE];
-    int64_t i = 0;
-    for (int k = 0; k < AT_ONCE; k++) least[k] = INFINITY, above[k] = 1;
-    for (; i + AT_ONCE <= count; i += AT_ONCE)
-        for (int k = 0; k < AT_ONCE; k++) {
-            const double y = x[i + k], some = y > 0 ? y : INFINITY;
-            most[k] = y > most[k] ? y : most[k];
-            least[k] = some < least[k] ? some : least[k];
-            above[k] = y > 0 ? above[k] : 0;
-        }
-    for (; i < count; i++) {
-        most[0] = x[i] > most[0] ? x[i] : most[0];
-        least[0] = x[i] > 0 && x[i] < least[0] ? x[i] : least[0];
-        above[0] = x[i] > 0 ? above[0] : 0;
+/* Are all of these between two positive numbers? By their bits, which are ordered as they are; NaN is
+ * not, nor is 0. */
+static bool all_between(int64_t count, const double *x, double least, double most) {
+    uint64_t low, high, outside = 0; /* its sign: one of them is */
+    memcpy(&low, &least, sizeof low);
+    memcpy(&high, &most, sizeof high);
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        outside |= (bits - low) | (high - bits);
     }
-    for (int k = 1; k < AT_ONCE; k++) {
-        most[0] = most[k] > most[0] ? most[k] : most[0];
-        least[0] = least[k] < least[0] ? least[k] : least[0];
-        above[0] *= above[k];
-    }
-    return (extent){most[0], least[0], above[0] == 0};
+    return outside >> 63 == 0;
 }
 
 static bool are_close(int64_t count, const double *scale) {
-    const extent e = extent_of(count, scale);
-    return e.most < 0x1p+200 && e.least > 0x1p-200 && !e.zero;
+    return all_between(count, scale, 0x1p-200, 0x1p+200);
 }
 
 static nearness nearness_of(int32_t n, const double *scale) {
@@ -171,11 +153,21 @@ static void merge_item(mpki_pool *pool, int worker, void *arg, int64_t t) {
                 s->largest[k] = own[k] > s->largest[k] ? own[k] : s->largest[k];
         }
     }
-    const extent e = extent_of(end - begin, s->largest + begin);
-    if (!mpki_even(e.most) || !mpki_even(e.least == INFINITY ? 0 : e.least))
-        atomic_store(&s->even, false);
-    if (e.most > 0x1p+900 || e.least < 0x1p-900) atomic_store(&s->inside, false);
-    if (e.zero) atomic_store(&s->some, false);
+    const double *const largest = s->largest + begin;
+    bool even = all_between(end - begin, largest, MPKI_EVEN_LEAST, MPKI_EVEN_MOST), some = true;
+    bool inside = even || all_between(end - begin, largest, 0x1p-900, 0x1p+900);
+    if (!inside) { /* there are zeros, or what is very large or small */
+        even = inside = true;
+        for (int64_t i = 0; i < end - begin; i++) {
+            const double m = largest[i];
+            even &= mpki_even(m);
+            inside &= (m <= 0x1p+900) & ((m >= 0x1p-900) | (m == 0));
+            some &= m > 0;
+        }
+    }
+    if (!even) atomic_store(&s->even, false);
+    if (!inside) atomic_store(&s->inside, false);
+    if (!some) atomic_store(&s->some, false);
 }
 
 static void rescale_item(mpki_pool *pool, int worker, void *arg, int64_t t) {

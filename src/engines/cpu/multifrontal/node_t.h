@@ -151,8 +151,8 @@ static inline void FN(triangle_backward)(const FN(kernels) * k, int32_t n, const
          j1 = j0, j0 -= MPKI_TRIANGLE) {
         if (j1 < n) k->gemvt(n - j1, j1 - j0, l + j1 + j0 * ld, ld, v + j1, v + j0, hermitian);
         for (int32_t j = j1 - 2; j >= j0; j--) {
-            T sum = v[j];
-            for (int32_t i = j + 1; i < j1; i++)
+            T sum = v[j]; /* the entry that comes last is the only one that is waited for */
+            for (int32_t i = j1 - 1; i > j; i--)
                 sum -= t_mul(conj_if(hermitian, l[i + j * ld]), v[i]);
             v[j] = sum;
         }

@@ -106,7 +106,11 @@ static void divide(const mpki_node *node, int hermitian, int nr, int64_t k0, int
     if (k0 > 0 && t_abs1(d[2 * k0 - 1]) > 0) k0++;
     for (int64_t k = k0; k < k1; k++) {
         T *x1 = v + k * nr;
-        k += divide_pivot(d + 2 * k, hermitian, nr, x1, x1 + nr);
+        if (!MPKI_COMPLEX && nr == 1 &&
+            !(t_abs1(d[2 * k + 1]) > 0)) /* one product: the same bits */
+            *x1 *= d[2 * k];
+        else
+            k += divide_pivot(d + 2 * k, hermitian, nr, x1, x1 + nr);
     }
 }
 

@@ -64,8 +64,7 @@ mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     if (!known) f->pace = (mpki_pace){0};
     const int wanted = f->pace.workers ? f->pace.workers : useful.factor;
     const int workers = f->most > 0 && f->most < wanted ? f->most : wanted;
-    if (known && m->workers == workers)
-        return m->contribution ? MPK_OK : make_space(ctx, tree, m);
+    if (known && m->workers == workers) return m->contribution ? MPK_OK : make_space(ctx, tree, m);
     mpki_walk_memory_free(ctx, m);
     int64_t before, after;
     mpk_memory_usage(ctx, &before, NULL);
