@@ -67,18 +67,22 @@ typedef struct mpki_rest {
     int left, span;
 } mpki_rest;
 
+/** Vectors of a kernel, and pivots at the level of rounding, that are remembered. */
+enum { MPKI_KNOWN_MOST = 8 };
+
 /** What the verdicts on the rank have learned, for the next values of the same analysis
  *  (rank.c). */
 typedef struct mpki_rank_memory {
     void *vector; /* count x n, of the kernel */
     void *like;   /* n: one of older values' kernel; NULL: none */
     int count;
-    void *sum;      /* n: of these, without its noise; NULL: not formed yet */
-    uint64_t stamp; /* of `sum`: no other one in this process has it */
-    int weak;       /* pivots at the level of rounding that these made zero */
-    int64_t zeros;  /* zero pivots before that; -1: nothing was in doubt yet */
-    bool undecided; /* zero pivots, and no vector */
-    bool shown;     /* a vector has shown that A is singular */
+    void *sum;                        /* n: of these, without its noise; NULL: not formed yet */
+    uint64_t stamp;                   /* of `sum`: no other one in this process has it */
+    int weak;                         /* pivots at the level of rounding that these made zero */
+    int32_t weak_at[MPKI_KNOWN_MOST]; /* where these were: the (first) position of each */
+    int64_t zeros;                    /* zero pivots before that; -1: nothing was in doubt yet */
+    bool undecided;                   /* zero pivots, and no vector */
+    bool shown;                       /* a vector has shown that A is singular */
     int core; /* of structurally singular ones: 1: it explains A, -1: more of it is too dear */
     unsigned tried;   /* second factorizations that were no better, by bit */
     double raised;    /* bound of zero pivots that was better; 0: none */

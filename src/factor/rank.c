@@ -465,18 +465,19 @@ static mpk_status look_again(verdict *v, bool *done) {
         return MPK_OK;
     }
     mpki_rest_of(&known->moved, true, MPKI_REST_SHORT);
-    const int64_t zeros = fac->info.inertia.zero;
-    const bool whole = known->count >= known->zeros + known->weak; /* a vector for each */
-    const bool same = zeros == known->zeros || (whole && zeros <= known->count);
+    const int64_t zeros = fac->info.inertia.zero, all = known->zeros + known->weak;
+    const bool whole = known->count >= all; /* a vector for each, or more, which depend on these */
+    const bool same = zeros == known->zeros || (whole && zeros <= all);
     if (!same && zeros == 0) return MPK_OK;
-    if (same && zeros != known->zeros) known->weak = known->count - (int)zeros;
     *done = true;
     conclude(v);
-    if (same) {
-        mpki_weak_again(fac);
-    } else { /* other zeros: those at the level of rounding are others, too */
-        known->weak = 0;
-        status = mpki_pivots_doubtful(fac) ? mpki_weak_to_zero(fac) : MPK_OK;
+    if (same &&
+        zeros != known->zeros) { /* A has a kernel of so many dimensions: the weakest are its */
+        known->weak = (int)(all - zeros);
+        mpki_weak_again(fac, true);
+    } else if (!same || !mpki_weak_again(fac, whole)) {
+        known->weak = 0; /* those at the level of rounding are others, too */
+        if (mpki_pivots_doubtful(fac)) status = mpki_weak_to_zero(fac);
     }
     if (fac->info.inertia.zero == 0) { /* none of rounding any more: look anew */
         fac->info.rank = MPK_RANK_FULL;
@@ -489,13 +490,22 @@ static mpk_status look_again(verdict *v, bool *done) {
  * all [in] those there were */
 static mpk_status look_alike(verdict *v, int64_t all, bool *done) {
     mpk_factor *fac = v->fac;
-    const int64_t weak = all - fac->info.inertia.zero;
+    const int64_t zeros = fac->info.inertia.zero, weak = all - zeros;
     if (weak < 0 || weak > MPKI_WEAK_MOST || (weak > 0 && !mpki_pivots_doubtful(fac)))
         return MPK_OK;
+    double eta = INFINITY;
+    mpk_status status = MPK_OK;
+    v->eta = INFINITY;
     v->alike = (int)weak;
-    mpk_status status = mpki_kernel_alike(fac, (int)weak, &v->eta);
+    if (zeros > 0) status = mpki_kernel_alike(fac, 0, &v->eta); /* the verdict is on these */
+    const bool more = weak > 0 && (zeros == 0 || v->eta <= v->bound);
+    if (more && !mpk_failed(status)) status = mpki_kernel_alike(fac, (int)weak, &eta);
+    if (more && zeros > 0 && !(eta <= v->bound) && !mpk_failed(status))
+        status = mpki_kernel_at_once(fac, (int)weak, &eta); /* they may be fewer, and pairs */
+    if (eta <= v->bound) v->eta = eta;
     *done = v->eta <= v->bound;
     if (*done) conclude(v);
+    if (*done && more && !(eta <= v->bound) && !mpk_failed(status)) status = mpki_weak_to_zero(fac);
     return status;
 }
 
@@ -524,18 +534,16 @@ static mpk_status look_measured(verdict *v, bool *done) {
 }
 
 /* All that may be rounding beside the zero pivots, by one vector: most of the time these are a kernel's
- * and nothing else is so small. */
+ * and nothing else is so small. Where later values have zero pivots, what a verdict may cost is for these
+ * first. */
 static mpk_status look_at_once(verdict *v) {
     mpk_factor *fac = v->fac;
-    mpki_rest *firm = &fac->known.firm;
-    const int64_t zeros = fac->info.inertia.zero;
     v->eta = INFINITY;
-    if (!v->by_default || !mpki_pivots_doubtful(fac) || !due(v, firm)) return MPK_OK;
+    if (!v->by_default || !mpki_pivots_doubtful(fac) || !due(v, &fac->known.firm) ||
+        (fac->info.inertia.zero > 0 && !v->first && !v->asked))
+        return MPK_OK;
     mpk_status status = mpki_kernel_at_once(fac, v->alike, &v->eta);
-    if (v->eta <= v->bound)
-        conclude(v);
-    else if (zeros > 0)
-        mpki_rest_of(firm, false, MPKI_REST_SHORT);
+    if (v->eta <= v->bound) conclude(v);
     return status;
 }
 
@@ -592,8 +600,9 @@ static mpk_status look(verdict *v) {
 /* What a verdict may cost: half of a factorization; of the first one, which has an analysis before
  * it, twice. Some vectors of a small matrix cost nothing that could be seen, of the smallest a call. */
 static double allowed(const mpk_factor *fac, bool is_new) {
+    const double times = fac->known.shown ? 1 : 0.5; /* or a vector that there is would be missed */
     return is_new ? fmax(2 * mpki_effort_of_factor(fac), 2e6)
-                  : fmax(0.5 * mpki_effort_of_factor(fac), 2e4);
+                  : fmax(times * mpki_effort_of_factor(fac), 2e4);
 }
 
 mpk_status mpki_find_rank(mpk_factor *fac, bool is_new, bool *stale) {

@@ -56,7 +56,7 @@ static inline bool mpki_near_is_all(const mpki_near_zero *near, const mpk_factor
 }
 
 /** Pivots that are examined one by one; products with A that may make one vector flat. */
-enum { MPKI_WEAK_MOST = 8, MPKI_FLATNESS_MOST = 20 };
+enum { MPKI_WEAK_MOST = MPKI_KNOWN_MOST, MPKI_FLATNESS_MOST = 20 };
 
 #define MPKI_RANK(p)                                                                                      \
     /** y := a vector, in positions, that D takes to this pivot alone */                                  \

@@ -259,6 +259,13 @@ static void make_zero(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
     fac->info.min_pivot = least_pivot(fac);
 }
 
+/* These, which a vector has shown to be of the kernel, are known to later values. */
+static void know_weak(mpk_factor *fac, const mpki_weak_pivot *list, int count) {
+    mpki_rank_memory *known = &fac->known;
+    for (int w = 0; w < count && known->weak < MPKI_KNOWN_MOST; w++)
+        known->weak_at[known->weak++] = list[w].at[0];
+}
+
 mpk_status mpki_weakest_to_zero(mpk_factor *fac, int64_t count) {
     mpki_weak_pivot list[MPKI_WEAK_MOST];
     for (int single = 1; count > 0 && single > 0; count -= single) {
@@ -312,7 +319,7 @@ mpk_status mpki_weak_to_zero(mpk_factor *fac) {
     }
     if (zeros > 0 && !mpk_failed(status)) {
         make_zero(fac, zero, zeros);
-        fac->known.weak += zeros;
+        know_weak(fac, zero, zeros);
         mpki_rank_conclude(fac, worst, l.bound);
     }
     look_free(&l);
@@ -543,8 +550,11 @@ mpk_status mpki_kernel_at_once(mpk_factor *fac, int tried, double *eta) {
             status = kernel_shared(&l, list, count, eta);
         if (*eta <= l.bound && !mpk_failed(status)) {
             make_zero(fac, list, count);
-            known->weak = bound > 0 ? 0 : count;
-            if (bound > 0) known->raised = bound;
+            known->weak = 0;
+            if (bound > 0)
+                known->raised = bound;
+            else
+                know_weak(fac, list, count);
         }
         look_free(&l);
     }
@@ -564,7 +574,8 @@ mpk_status mpki_kernel_alike(mpk_factor *fac, int weak, double *eta) {
     if (*eta <= l.bound) {
         status = mpki_kernel_remember(fac, l.v);
         if (count > 0) make_zero(fac, list, count);
-        fac->known.weak = count;
+        fac->known.weak = 0;
+        know_weak(fac, list, count);
     }
     look_free(&l);
     return mpk_failed(status) ? status : mpki_failed(fac->ctx);
@@ -583,12 +594,29 @@ mpk_status mpki_kernel_beside(mpk_factor *fac, double clear, bool *shown) {
     return mpk_failed(status) ? status : mpki_failed(fac->ctx);
 }
 
-void mpki_weak_again(mpk_factor *fac) {
-    mpki_weak_pivot list[MPKI_WEAK_MOST];
-    const int count =
-        fac->known.weak > 0 && mpki_pivots_doubtful(fac)
-            ? fac->engine->direct->weak(fac->direct, mpki_pivot_noise(fac), fac->known.weak, list)
-            : 0;
-    fac->known.weak = count;
-    if (count > 0) make_zero(fac, list, count);
+bool mpki_weak_again(mpk_factor *fac, bool shown) {
+    mpki_rank_memory *known = &fac->known;
+    mpki_weak_pivot list[2 * MPKI_WEAK_MOST], again[MPKI_WEAK_MOST];
+    const int before = known->weak;
+    int some = 0, kept = 0;
+    if (before == 0) return true;
+    if (mpki_pivots_doubtful(fac))
+        some = fac->engine->direct->weak(fac->direct, mpki_pivot_noise(fac), MPKI_WEAK_MOST, list);
+    const int count = whole_pairs(fac, list, some);
+    for (int w = 0; w < count && kept < before; w++)
+        for (int k = 0; k < before; k++) {
+            if (known->weak_at[k] != list[w].at[0]) continue;
+            again[kept++] = list[w];
+            break;
+        }
+    const bool same = kept == before;
+    if (!same && !shown) return false;
+    if (!same) {
+        kept = some < before ? some : before;
+        memcpy(again, list, (size_t)kept * sizeof *again);
+    }
+    known->weak = 0;
+    know_weak(fac, again, kept);
+    if (kept > 0) make_zero(fac, again, kept);
+    return true;
 }

@@ -66,8 +66,9 @@ mpk_status mpki_kernel_at_once(mpk_factor *fac, int tried, double *eta);
 /** Is one vector for all zero pivots of the kernel, but for what the factor's own rounding may have
  *  blurred it by, `clear` times the bound? It is remembered where it is within the bound. */
 mpk_status mpki_kernel_beside(mpk_factor *fac, double clear, bool *shown);
-/** As many weak pivots become zero as did then. */
-void mpki_weak_again(mpk_factor *fac);
+/** The weak pivots that became zero then do so again; where some of them are not weak, or elsewhere: the
+ *  weakest ones, if there is a kernel for all (shown), else none, and false is returned. */
+bool mpki_weak_again(mpk_factor *fac, bool shown);
 
 /** The verdict on zero pivots. */
 static inline void mpki_rank_conclude(mpk_factor *fac, double eta, double bound) {

@@ -173,16 +173,19 @@ static void rows_over(const mpk_problem_view *a, const double *scale, const char
 
 /* Sets to zero what is noise of v, at most `noise` after scaling, in the rows that are over the
  * bound. False: it is not noise that keeps v from being flat, as there is none, or more than that
- * in such a row. */
-static bool drop_noise(const double *scale, double noise, double bound, mpki_solve_work *work,
-                       T *v) {
+ * in such a row. *known [inout]: what these rows reach is there, of the same v */
+static bool drop_noise(const double *scale, double noise, double bound, mpki_solve_work *work, T *v,
+                       bool *known) {
     const mpk_problem_view *a = &work->system.a;
     double *reach = work->sums;          /* n */
     char *over = (char *)(reach + a->n); /* n */
     bool dropped = false;
-    for (int32_t i = 0; i < a->n; i++) over[i] = !(ratio(work, i) <= bound);
-    memset(reach, 0, (size_t)a->n * sizeof *reach);
-    rows_over(a, scale, over, reach, 0, NULL, NULL);
+    if (!*known) {
+        for (int32_t i = 0; i < a->n; i++) over[i] = !(ratio(work, i) <= bound);
+        memset(reach, 0, (size_t)a->n * sizeof *reach);
+        rows_over(a, scale, over, reach, 0, NULL, NULL);
+        *known = true;
+    }
     for (int32_t i = 0; i < a->n; i++)
         if (over[i] && !(work->w[i] <= noise * reach[i])) return false;
     rows_over(a, scale, over, reach, noise, v, &dropped);
@@ -209,13 +212,15 @@ mpki_flatness FN(flatness)(const double *scale, double bound, int most_products,
     const mpki_flatness first = f;
     const double most = most_of(scale, n, v);
     int products = 1;
+    bool known = false;
     if (!(f.eta <= bound) && !(f.rough <= fmax(tiny, bound))) return f;
     memcpy(before, v, (size_t)n * sizeof *v);
     for (int k = 0; k < LEVELS && !(f.eta <= bound); k++)
         for (int round = 0; round < ROUNDS && !(f.eta <= bound) && products < most_products;
              round++) {
-            if (!drop_noise(scale, noise_level(n, k) * most, bound, work, v)) break;
+            if (!drop_noise(scale, noise_level(n, k) * most, bound, work, v, &known)) break;
             product(work, v);
+            known = false;
             f = flatness_of(scale, work, v);
             products++;
         }

@@ -26,6 +26,7 @@ typedef struct state {
     int64_t vectors, weak, zeros, undecided, core, tried; /* known */
     double known_raised;
     int64_t like, shown, far, measures, rests[RESTS][2];
+    int64_t weak_at[MPKI_KNOWN_MOST];
     uint64_t own_nonzeros;
     int64_t matched_for, measured; /* pivots that are; 0: none */
     int64_t certified, tests;      /* the certificate */
@@ -42,7 +43,7 @@ static state state_of(const mpk_factor *fac) {
     const mpki_skew *skew = mpki_skew_of(fac);
     const bool examined = atomic_load_explicit(&fac->examined, memory_order_acquire);
     const mpk_certificate none = {0}, *found = examined ? &fac->certificate : &none;
-    return (state){
+    state s = {
         .threads = fac->options.threads,
         .own = fac->own != NULL,
         .narrow = fac->narrow,
@@ -82,6 +83,8 @@ static state state_of(const mpk_factor *fac) {
         .skew = skew ? skew->count : -1,
         .rough = skew ? skew->rough : 0,
         .apart = skew ? skew->apart : 0};
+    for (int k = 0; k < known->weak; k++) s.weak_at[k] = known->weak_at[k];
+    return s;
 }
 
 /* The same of its info; what is not here is known otherwise, or of the process that has it. */
@@ -194,6 +197,8 @@ static bool check_state(mpki_archive *a, const state *s, const mpk_analysis *an)
     bool rest = flag(s->like) && flag(s->shown) && flag(s->far) && flag(s->measures) &&
                 s->matched_for >= 0 && s->matched_for <= 1000 && s->measured >= 0 &&
                 s->measured <= MPKI_WEAK_MOST;
+    for (int k = 0; k < MPKI_KNOWN_MOST; k++)
+        rest = rest && s->weak_at[k] >= 0 && s->weak_at[k] <= an->n;
     for (int k = 0; k < RESTS; k++)
         for (int i = 0; i < 2; i++) rest = rest && s->rests[k][i] >= 0 && s->rests[k][i] <= 1000;
     if (!rest) return mpki_archive_damaged(a, "what it has looked for");
@@ -253,6 +258,7 @@ static void take_state(mpk_factor *fac, const state *s) {
                                     .apart = rest_from(s->rests[2]),
                                     .sound = rest_from(s->rests[3]),
                                     .firm = rest_from(s->rests[4])};
+    for (int k = 0; k < MPKI_KNOWN_MOST; k++) fac->known.weak_at[k] = (int32_t)s->weak_at[k];
     fac->own_nonzeros = s->own_nonzeros;
     fac->matched_for = (int)s->matched_for;
     fac->regular = s->regular;

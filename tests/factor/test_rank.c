@@ -397,14 +397,15 @@ static const mpki_engine *few(void) {
     return &engine;
 }
 
-static void expect_sums(const mpk_factor *fac) {
+/* fewer [in] so many of them may pass for pivots */
+static void expect_sums(const mpk_factor *fac, int fewer) {
     mpk_factor_info info;
     mpk_factor_info_get(fac, &info);
     assert_int_equal(info.rank, MPK_RANK_NUMERICAL);
     assert_true(info.rank_bound <= 1e-14);
-    assert_int_equal(info.inertia.zero, SUMS);
-    assert_int_equal(info.inertia.positive, COLUMNS);
-    assert_int_equal(info.inertia.negative, INDEPENDENT);
+    assert_in_range(info.inertia.zero, SUMS - fewer, SUMS);
+    assert_in_range(info.inertia.positive, COLUMNS, COLUMNS + fewer);
+    assert_in_range(info.inertia.negative, INDEPENDENT, INDEPENDENT + fewer);
 }
 
 static uint64_t again_seed; /* of one whose zero pivots are not seen at once */
@@ -428,7 +429,7 @@ static void test_large_kernel(void **unused) {
             mpk_problem *problem = redundant(ctx);
             assert_int_equal(mpk_analyse(ctx, problem, &o, &an), MPK_OK);
             assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_SINGULAR);
-            expect_sums(fac);
+            expect_sums(fac, 0);
             mpk_factor_info_get(fac, &info);
             assert_int_equal(info.stages, 1 + (info.again && !all));
             if (!all && info.again) again_seed = seed;
@@ -440,7 +441,7 @@ static void test_large_kernel(void **unused) {
                     for (int64_t k = view.ap[j]; k < view.ap[j + 1]; k++)
                         ax[k] = ((const double *)view.ax)[k] * d[view.ai[k]] * d[j];
                 assert_int_equal(mpk_factorize_lower(ctx, an, ax, &o, &fac), MPK_SINGULAR);
-                expect_sums(fac);
+                expect_sums(fac, turn ? 1 : 0);
                 mpk_factor_info_get(fac, &info);
                 assert_true(turn > 0 || info.stages == 1);
             }
@@ -487,6 +488,20 @@ static void test_small_beside_kernel(void **unused) {
         assert_int_equal(info.inertia.zero, 1);
         assert_int_equal(info.inertia.negative, sign < 0);
         assert_true(info.min_pivot > 9e-14 && info.min_pivot < 1.1e-13);
+        mpk_problem_view view;
+        mpk_problem_view_get(problem, &view);
+        double *ax = malloc((size_t)view.nnz * sizeof *ax);
+        for (int turn = 0; turn < 8;
+             turn++) { /* others, too, may be smaller than what rounding left */
+            memcpy(ax, view.ax, (size_t)view.nnz * sizeof *ax);
+            ax[view.nnz - 1] = 1 + sign * (turn % 2 ? 5e-14 : 1e-13);
+            for (int64_t k = 0; k < view.nnz - 3; k++) ax[k] *= 1 + turn * 0.11;
+            assert_int_equal(mpk_factorize_lower(ctx, an, ax, &o, &fac), MPK_SINGULAR);
+            mpk_factor_info_get(fac, &info);
+            assert_int_equal(info.rank, MPK_RANK_NUMERICAL);
+            assert_int_equal(info.inertia.zero, 1);
+        }
+        free(ax);
         mpk_factor_destroy(&fac);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&problem);
