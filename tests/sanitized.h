@@ -3,8 +3,16 @@
 #define TEST_SANITIZED_H
 #include "share.h"
 
+/** TEST_EMULATED: 1 where an emulator runs the tests (CMAKE_CROSSCOMPILING_EMULATOR); else 0. */
+#ifndef TEST_EMULATED
+#define TEST_EMULATED 0
+#endif
 /** TEST_SANITIZED: 1 under AddressSanitizer or ThreadSanitizer, where code takes ten times as long
- *  and tests take fewer and smaller cases; else 0. */
+ *  and tests take fewer and smaller cases, and under an emulator, where it takes twenty times; else
+ *  0. */
+#if TEST_EMULATED
+#define TEST_SANITIZED 1
+#endif
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TEST_SANITIZED 1
@@ -26,9 +34,9 @@
 #endif
 
 /** A loop over the scalars begins with the first and goes on by the step: under sanitizers those in
- *  double, whose code single precision is with other lengths. */
-#define TEST_SCALAR_FIRST (TEST_SANITIZED ? MPK_D : MPK_S)
-#define TEST_SCALAR_STEP (TEST_SANITIZED ? 2 : 1)
+ *  double, whose code single precision is with other lengths. An emulated processor has its own. */
+#define TEST_SCALAR_FIRST (TEST_SANITIZED && !TEST_EMULATED ? MPK_D : MPK_S)
+#define TEST_SCALAR_STEP (TEST_SANITIZED && !TEST_EMULATED ? 2 : 1)
 
 /** test_left_out under sanitizers; elsewhere all cases run. What is smaller there asks for case 1 of
  *  2. */

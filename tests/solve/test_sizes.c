@@ -3,6 +3,7 @@
  * every public function that takes one says so, with a text, and touches nothing. */
 #include "support.h"
 
+#include "config.h"
 #include <stdbool.h>
 
 #include <metapack/accelerator.h>
@@ -23,7 +24,7 @@ static void refused(mpk_status status, const char *what, int64_t size) {
     const mpk_status told = mpk_last_error(ctx, NULL, NULL, &text);
     const bool sizes = status == MPK_ERR_SIZE || status == MPK_ERR_ARGUMENT ||
                        status == MPK_ERR_UNSUPPORTED || status == MPK_ERR_MEMORY ||
-                       status == MPK_ERR_INPUT;
+                       status == MPK_ERR_INPUT || (status == MPK_ERR_DEVICE && !MPKI_HAVE_CUDA);
     if (!sizes || told != status || !*text)
         fail_msg("%s with %lld: %s, \"%s\"", what, (long long)size, mpk_status_name(status), text);
 }

@@ -5,19 +5,14 @@
 #include "checks.h"
 
 #if MPKI_PRECISION == 0
-#define LAPACK_FN(name) s##name##_
+#define LATMS LAPACK_slatms
 #elif MPKI_PRECISION == 1
-#define LAPACK_FN(name) d##name##_
+#define LATMS LAPACK_dlatms
 #elif MPKI_PRECISION == 2
-#define LAPACK_FN(name) c##name##_
+#define LATMS LAPACK_clatms
 #else
-#define LAPACK_FN(name) z##name##_
+#define LATMS LAPACK_zlatms
 #endif
-
-void LAPACK_FN(latms)(const int *m, const int *n, const char *dist, int *seed, const char *sym,
-                      R *d, const int *mode, const R *cond, const R *dmax, const int *kl,
-                      const int *ku, const char *pack, T *a, const int *lda, T *work, int *info,
-                      size_t, size_t, size_t);
 
 static const struct {
     int mode;
@@ -34,9 +29,8 @@ static double complex *generated(int n, int mode, double cond, int hermitian) {
     const R c = (R)cond, one = 1;
     R *d = calloc((size_t)n, sizeof *d);
     T *a = calloc((size_t)n * n, sizeof *a), *work = calloc(3 * (size_t)n, sizeof *work);
-    LAPACK_FN(latms)
-    (&n, &n, "S", seed, MPKI_COMPLEX && hermitian ? "H" : "S", d, &mode, &c, &one, &all, &all, "N",
-     a, &n, work, &info, 1, 1, 1);
+    LATMS(&n, &n, "S", seed, MPKI_COMPLEX && hermitian ? "H" : "S", d, &mode, &c, &one, &all, &all,
+          "N", a, &n, work, &info);
     assert_int_equal(info, 0);
     double complex *w = malloc((size_t)n * n * sizeof *w);
     double sum = 0;
