@@ -257,6 +257,17 @@ static mpk_status reroot(mpki_chooser *c, const mpki_graph *graph, mpki_trial *t
     return mpki_etree_make(c->ctx, c->loops, 0, graph, t->vertex_perm, &t->tree);
 }
 
+/* t has AMD's order of its graph. */
+static mpk_status order_for_processor(mpki_chooser *c, const mpki_graph *graph, mpki_trial *t) {
+    const mpk_options *o = c->options;
+    bool taken = false;
+    mpk_status status = mpki_order_improve(c->ctx, graph, o->seed, o->threads, o->model_threads,
+                                           &t->begun, &t->tree, &t->cost, &c->choice->ordering);
+    if (!mpk_failed(status)) status = mpki_choose_bare(c, t, &taken);
+    if (taken) c->choice->ordering = MPK_ORDERING_AMD;
+    return status;
+}
+
 static mpk_status order(mpki_chooser *c, int32_t *perm) {
     mpk_ordering method = c->options->ordering;
     mpki_trial t = {0};
@@ -268,9 +279,7 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
     if (!mpk_failed(status) && c->device)
         status = order_for_device(c, &t);
     else if (!mpk_failed(status) && method == MPK_ORDERING_AUTO)
-        status = mpki_order_improve(c->ctx, graph, c->options->seed, c->options->threads,
-                                    c->options->model_threads, &t.begun, &t.tree, &t.cost,
-                                    &c->choice->ordering);
+        status = order_for_processor(c, graph, &t);
     else if (!mpk_failed(status) && method != MPK_ORDERING_AMD) {
         mpki_etree_free(c->ctx, &t.tree); /* AMD's, by which the pairs were chosen */
         status = method == MPK_ORDERING_ND
@@ -281,7 +290,7 @@ static mpk_status order(mpki_chooser *c, int32_t *perm) {
     }
     if (!mpk_failed(status) && method == MPK_ORDERING_AUTO && !c->device && !c->problem->split &&
         c->choice->ordering == MPK_ORDERING_AMD)
-        status = reroot(c, graph, &t);
+        status = reroot(c, mpki_trial_graph(c, &t), &t);
     if (!mpk_failed(status)) status = expand(c, &t, perm);
     mpki_release(c->ctx, c->choice->mate); /* from here on: the pairs that were compressed */
     c->choice->mate = t.mate;

@@ -3,6 +3,7 @@
  * by side. */
 #include "trials.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char STAGE[] = "analyse";
@@ -20,6 +21,15 @@ static const double HARMLESS = 0.05;
 /* If more than MANY pivots fail although weak columns are paired, pairs of a weak and a strong
  * column are tried, too, and taken if the cost grows at most by the factor DEARER. */
 static const double MANY = 0.1, DEARER = 1.05;
+/* An order without pairs, by our own minimum degree, is taken if by the guess it takes at most this share of
+ * what the one with pairs does. Late columns are counted so often: they are more than the guess has, and the
+ * share of columns that fail counts, too. */
+static const double BARE = 0.85, LATE = 3, RISK = 1.5;
+/* Vertices wait for pivots only if without it more columns than these fail. */
+static const double BARE_FEW = 0.01;
+/* It is looked for where what it may save in so many factorizations is as long as it takes, VERTEX and EDGE
+ * seconds each; where AMD was not asked for such an order it is hoped to take so much of the other's time. */
+static const double PAYS = 20, VERTEX = 0.5e-6, EDGE = 0.2e-6, HOPE = 0.7;
 enum {
     WIDE = 4, /* with so many threads trials are made side by side */
     /* columns up to which each graph is dissected beside AMD, of larger ones the first alone */
@@ -124,7 +134,7 @@ static mpk_status find_failing(const mpki_chooser *c, const mpki_trial *t,
     if (!mpk_failed(status))
         status = mpki_weak_pivots(c->ctx, n, &c->choice->core, &c->choice->rows, &c->moduli,
                                   c->choice->scale, perm, t->mate, c->options->pivot_threshold,
-                                  failing, fails);
+                                  failing, fails, NULL);
     if (!mpk_failed(status) && late) {
         memset(late, 0, (size_t)mpki_trial_graph(c, t)->n * sizeof *late);
         for (int32_t i = 0; i < n; i++) late[t->map ? t->map[i] : i] += fails[i];
@@ -242,6 +252,13 @@ static mpki_pairs rival(const mpki_chooser *c, const mpki_trial *weak) {
     return paired(c, weak) > FEW * c->problem->n ? MPKI_NO_PAIRS : MPKI_PAIRS;
 }
 
+/* What an order without pairs may take, in place of that with weak ones; bare: by AMD, where that is the
+ * rival; 0: too many fail */
+static double bare_time(mpki_pairs rival, const mpki_trial *weak, const mpki_trial *bare) {
+    if (rival == MPKI_ALL_PAIRS) return 0;
+    return rival == MPKI_NO_PAIRS ? bare->cost.time_s : HOPE * weak->cost.time_s;
+}
+
 /* Does that one win? */
 static bool rival_wins(const mpki_chooser *c, const mpki_trial *weak, mpki_pairs pairs,
                        const mpki_trial *other) {
@@ -255,9 +272,9 @@ static mpk_status one_by_one(mpki_chooser *c, mpki_trial *best) {
     mpk_status status = try_amd(c, MPKI_WEAK_PAIRS, best);
     if (mpk_failed(status)) return status;
     const mpki_pairs pairs = rival(c, best);
-    if (pairs == MPKI_PAIRS) return MPK_OK;
-    status = try_amd(c, pairs, &other);
-    if (!mpk_failed(status) && rival_wins(c, best, pairs, &other)) {
+    if (pairs != MPKI_PAIRS) status = try_amd(c, pairs, &other);
+    best->bare_s = bare_time(pairs, best, &other);
+    if (!mpk_failed(status) && pairs != MPKI_PAIRS && rival_wins(c, best, pairs, &other)) {
         mpki_trial swap = *best;
         *best = other;
         other = swap;
@@ -367,6 +384,9 @@ static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best, mpki_pair
     if (!mpk_failed(status)) {
         const mpki_pairs wins = settle(r);
         *pairs = wins;
+        mpki_trial *weak = &r->trial[MPKI_WEAK_PAIRS];
+        if (wins == MPKI_WEAK_PAIRS && r->runs[MPKI_ALL_PAIRS])
+            weak->bare_s = bare_time(rival(c, weak), weak, &r->trial[MPKI_NO_PAIRS]);
         *best = r->trial[wins];
         r->trial[wins] = (mpki_trial){0};
     }
@@ -432,4 +452,80 @@ mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best) {
     mpki_pool *pool = mpki_trials_pool(c, &status);
     if (mpk_failed(status)) return status;
     return pool ? side_by_side(c, pool, best) : one_by_one(c, best);
+}
+
+/* ---- without pairs --------------------------------------------------------------------------- */
+
+/* t->vertex_perm of the graph without pairs: its tree and what it costs, late columns included.
+ * *fits [out]: less than `most` seconds before those */
+static mpk_status price(const mpki_chooser *c, double most, mpki_trial *t, bool *fits) {
+    const mpki_choice *choice = c->choice;
+    const int32_t n = c->problem->n;
+    const int cores = c->options->model_threads;
+    double late_s = 0;
+    mpk_status status = mpki_etree_make(c->ctx, c->loops, 0, c->graph, t->vertex_perm, &t->tree);
+    if (mpk_failed(status)) return status;
+    t->cost = mpki_etree_cost(c->graph, &t->tree, cores);
+    *fits = t->cost.time_s <= most;
+    if (!*fits) return MPK_OK;
+    int32_t *until = MPKI_NEW(c->ctx, STAGE, n, int32_t);
+    if (!until) return mpki_failed(c->ctx);
+    status =
+        mpki_weak_pivots(c->ctx, n, &choice->core, &choice->rows, &c->moduli, choice->scale,
+                         t->tree.perm, NULL, c->options->pivot_threshold, &t->failing, NULL, until);
+    if (!mpk_failed(status))
+        status = mpki_etree_late(c->ctx, c->graph, &t->tree, until, cores, &late_s);
+    t->cost.time_s += LATE * late_s;
+    mpki_release(c->ctx, until);
+    return status;
+}
+
+/* Ours of the graph without pairs, if it fits into a share of what best takes; waits: for pivots that hold. */
+static mpk_status by_degree(const mpki_chooser *c, bool waits, const mpki_trial *best,
+                            mpki_trial *t, bool *fits) {
+    const mpki_choice *choice = c->choice;
+    mpki_pivots pivots = {0};
+    mpk_status status = build(c, MPKI_NO_PAIRS, t);
+    *fits = false;
+    if (!mpk_failed(status) && waits)
+        status = mpki_pivots_begin(c->ctx, c->problem->n, &choice->core, &choice->rows, &c->moduli,
+                                   choice->scale, c->options->pivot_threshold, &pivots);
+    if (!mpk_failed(status))
+        status = mpki_order_waiting(c->ctx, c->graph, waits ? &pivots : NULL, best->cost.flops,
+                                    t->vertex_perm, fits);
+    mpki_pivots_end(c->ctx, &pivots);
+    if (!mpk_failed(status) && *fits) status = price(c, BARE * best->cost.time_s, t, fits);
+    return status;
+}
+
+/* Seconds by the guess, and what columns that fail may add, as a share of what best takes. */
+static double share(const mpki_chooser *c, const mpki_trial *best, const mpki_trial *t) {
+    return t->cost.time_s / best->cost.time_s + RISK * t->failing / c->problem->n;
+}
+
+/* Might there be a better one? */
+static bool may_pay(const mpki_chooser *c, const mpki_trial *best) {
+    const double takes = VERTEX * c->graph->n + EDGE * (double)c->graph->xadj[c->graph->n];
+    return best->map && best->bare_s > 0 && best->bare_s <= BARE * best->cost.time_s &&
+           PAYS * (best->cost.time_s - best->bare_s) >= takes;
+}
+
+mpk_status mpki_choose_bare(const mpki_chooser *c, mpki_trial *best, bool *taken) {
+    mpki_trial t[2] = {{.failing = 0}, {.failing = 0}};
+    bool fits[2] = {false, false};
+    *taken = false;
+    if (!may_pay(c, best)) return MPK_OK;
+    mpk_status status = by_degree(c, false, best, &t[0], &fits[0]);
+    if (!mpk_failed(status) && fits[0] && t[0].failing > BARE_FEW * c->problem->n)
+        status = by_degree(c, true, best, &t[1], &fits[1]);
+    const int k = fits[1] && share(c, best, &t[1]) < share(c, best, &t[0]);
+    if (!mpk_failed(status) && fits[k] && share(c, best, &t[k]) <= BARE) {
+        const mpki_trial swap = *best;
+        *best = t[k];
+        t[k] = swap;
+        *taken = true;
+    }
+    mpki_trial_free(c->ctx, &t[0]);
+    mpki_trial_free(c->ctx, &t[1]);
+    return status;
 }

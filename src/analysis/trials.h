@@ -36,6 +36,8 @@ typedef struct mpki_trial {
     int32_t *map;       /**< column -> vertex; NULL: the same */
     int32_t *mate;      /**< n: the pairs; NULL: none */
     int32_t failing;    /**< pivots that the trial elimination gives up */
+    double
+        bare_s; /**< of weak pairs: seconds that an order without pairs may take; 0: too many fail */
     mpki_dissection *begun; /**< nested dissection of the graph; NULL: not begun */
 } mpki_trial;
 
@@ -62,5 +64,11 @@ mpk_status mpki_trial_device(const mpki_chooser *c, mpki_pool *pool, int worker,
  *  *best [inout] zeros; free it with mpki_trial_free() whatever is returned.
  *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED, _INTERNAL. */
 mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best);
+/** An order without pairs in place of best's, for the processor: by minimum degree, which waits for pivots
+ *  that hold or does not, where best's takes longer by the guess, with columns that come late.
+ *  best  [inout] by mpki_choose_pairs(), and with its cost, of a dissection perhaps
+ *  taken [out]   it has another order now
+ *  Returns MPK_OK | MPK_ERR_MEMORY, _SIZE, _CANCELLED. */
+mpk_status mpki_choose_bare(const mpki_chooser *c, mpki_trial *best, bool *taken);
 
 #endif

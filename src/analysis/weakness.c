@@ -107,65 +107,115 @@ int32_t mpki_weak_alone(int32_t n, const int64_t *ap, const int32_t *ai, const c
 
 enum { WAITING, ACCEPTED, FAILED, PAIRED };
 
-/* Columns in their order, as far as they have come. */
-typedef struct elimination {
-    const double *entry, *scale;
-    double *pivot;
-    char *state;
-} elimination;
+mpk_status mpki_pivots_begin(mpk_context *ctx, int32_t n, const mpki_core *core,
+                             const mpki_lower *rows, const mpki_moduli *moduli, const double *scale,
+                             double u, mpki_pivots *pivots) {
+    *pivots = (mpki_pivots){.ap = core->ap,
+                            .ai = core->ai,
+                            .rows = rows,
+                            .entry = moduli->entry,
+                            .scale = scale,
+                            .u = u,
+                            .value = MPKI_NEW(ctx, STAGE, n, double),
+                            .state = MPKI_ZNEW(ctx, STAGE, n, char)};
+    if (!pivots->value || !pivots->state) {
+        mpki_pivots_end(ctx, pivots);
+        return mpki_failed(ctx);
+    }
+    for (int32_t i = 0; i < n; i++) pivots->value[i] = scale[i] * moduli->diagonal[i] * scale[i];
+    return MPK_OK;
+}
+
+void mpki_pivots_end(mpk_context *ctx, mpki_pivots *pivots) {
+    mpki_release(ctx, pivots->value);
+    mpki_release(ctx, pivots->state);
+    *pivots = (mpki_pivots){0};
+}
 
 /* The largest entry of v in columns that wait, at least `most`; *partner [inout] one that failed. */
-static inline double look(const elimination *e, int32_t v, int32_t w, int64_t k, double most,
+static inline double look(const mpki_pivots *p, int32_t v, int32_t w, int64_t k, double most,
                           int32_t *partner) {
-    if (e->state[w] == FAILED) *partner = w;
-    if (e->state[w] != WAITING) return most;
-    const double a = e->scale[v] * fabs(e->entry[k]) * e->scale[w];
+    if (p->state[w] == FAILED) *partner = w;
+    if (p->state[w] != WAITING) return most;
+    const double a = p->scale[v] * fabs(p->entry[k]) * p->scale[w];
     return a > most ? a : most;
 }
 
-static inline void update(const elimination *e, int32_t v, int32_t w, int64_t k) {
-    if (e->state[w] != WAITING) return;
-    const double a = e->scale[v] * e->entry[k] * e->scale[w];
-    e->pivot[w] += a * (a / e->pivot[v]);
+static bool holds(const mpki_pivots *p, int32_t v, int32_t *partner) {
+    double most = 0;
+    for (int64_t q = p->rows->ptr[v]; q < p->rows->ptr[v + 1]; q++)
+        most = look(p, v, p->rows->column[q], mpki_lower_place(p->rows, q), most, partner);
+    for (int64_t q = p->ap[v]; q < p->ap[v + 1]; q++)
+        if (p->ai[q] != v) most = look(p, v, p->ai[q], q, most, partner);
+    return p->value[v] > 0 && p->value[v] >= p->u * most;
+}
+
+/* May an entry of v in column w stand, if v's pivot is to hold? */
+static inline bool bears(const mpki_pivots *p, int32_t v, int32_t w, int64_t k) {
+    return p->state[w] != WAITING ||
+           p->value[v] >= p->u * (p->scale[v] * fabs(p->entry[k]) * p->scale[w]);
+}
+
+bool mpki_pivot_holds(const mpki_pivots *p, int32_t v) {
+    if (!(p->value[v] > 0)) return false;
+    for (int64_t q = p->ap[v]; q < p->ap[v + 1]; q++)
+        if (p->ai[q] != v && !bears(p, v, p->ai[q], q)) return false;
+    for (int64_t q = p->rows->ptr[v]; q < p->rows->ptr[v + 1]; q++)
+        if (!bears(p, v, p->rows->column[q], mpki_lower_place(p->rows, q))) return false;
+    return true;
+}
+
+/* v has been accepted. A column that failed before may hold from here on. */
+static inline void update(const mpki_pivots *p, int32_t v, int32_t w, int64_t k) {
+    const bool late = p->until && p->state[w] == FAILED && p->until[w] < 0;
+    if (p->state[w] != WAITING && !late) return;
+    const double a = p->scale[v] * p->entry[k] * p->scale[w];
+    p->value[w] += a * (a / p->value[v]);
+    if (late && mpki_pivot_holds(p, w)) p->until[w] = v;
+}
+
+static void take(mpki_pivots *p, int32_t v) {
+    p->state[v] = ACCEPTED;
+    for (int64_t q = p->rows->ptr[v]; q < p->rows->ptr[v + 1]; q++)
+        update(p, v, p->rows->column[q], mpki_lower_place(p->rows, q));
+    for (int64_t q = p->ap[v]; q < p->ap[v + 1]; q++)
+        if (p->ai[q] != v) update(p, v, p->ai[q], q);
+}
+
+bool mpki_pivot_next(mpki_pivots *pivots, int32_t v, int32_t mate) {
+    int32_t partner = -1;
+    if (pivots->state[v] == PAIRED) return true;
+    if (holds(pivots, v, &partner)) {
+        take(pivots, v);
+        return true;
+    }
+    if (mate >= 0 && pivots->state[mate] != ACCEPTED) partner = mate;
+    pivots->state[v] = partner < 0 ? FAILED : PAIRED;
+    if (partner < 0) return false;
+    if (pivots->until && pivots->state[partner] == FAILED && pivots->until[partner] < 0)
+        pivots->until[partner] = v;
+    pivots->state[partner] = PAIRED;
+    return true;
 }
 
 mpk_status mpki_weak_pivots(mpk_context *ctx, int32_t n, const mpki_core *core,
                             const mpki_lower *rows, const mpki_moduli *moduli, const double *scale,
                             const int32_t *perm, const int32_t *mate, double u, int32_t *failed,
-                            char *fails) {
-    const int64_t *ap = core->ap;
-    const int32_t *ai = core->ai;
-    double *pivot = MPKI_NEW(ctx, STAGE, n, double);
-    char *state = MPKI_ZNEW(ctx, STAGE, n, char);
-    mpk_status status = pivot && state ? MPK_OK : mpki_failed(ctx);
-    const elimination e = {moduli->entry, scale, pivot, state};
+                            char *fails, int32_t *until) {
+    mpki_pivots pivots;
+    mpk_status status = mpki_pivots_begin(ctx, n, core, rows, moduli, scale, u, &pivots);
     *failed = 0;
-    for (int32_t i = 0; !mpk_failed(status) && i < n; i++)
-        pivot[i] = scale[i] * moduli->diagonal[i] * scale[i];
+    pivots.until = until;
+    for (int32_t i = 0; until && i < n; i++) until[i] = -1;
     for (int32_t k = 0; !mpk_failed(status) && k < n; k++) {
-        int32_t v = perm[k], partner = -1;
-        if (state[v] == PAIRED) continue;
-        double most = 0;
-        for (int64_t q = rows->ptr[v]; q < rows->ptr[v + 1]; q++)
-            most = look(&e, v, rows->column[q], mpki_lower_place(rows, q), most, &partner);
-        for (int64_t q = ap[v]; q < ap[v + 1]; q++)
-            if (ai[q] != v) most = look(&e, v, ai[q], q, most, &partner);
-        if (!(pivot[v] > 0 && pivot[v] >= u * most)) {
-            bool mate_next = mate && mate[v] != v && k + 1 < n && perm[k + 1] == mate[v];
-            if (mate_next) partner = mate[v];
-            state[v] = partner < 0 ? FAILED : PAIRED;
-            if (partner >= 0) state[partner] = PAIRED;
-            *failed += partner < 0;
-            continue;
-        }
-        state[v] = ACCEPTED;
-        for (int64_t q = rows->ptr[v]; q < rows->ptr[v + 1]; q++)
-            update(&e, v, rows->column[q], mpki_lower_place(rows, q));
-        for (int64_t q = ap[v]; q < ap[v + 1]; q++)
-            if (ai[q] != v) update(&e, v, ai[q], q);
+        const int32_t v = perm[k];
+        const bool next = mate && mate[v] != v && k + 1 < n && perm[k + 1] == mate[v];
+        *failed += !mpki_pivot_next(&pivots, v, next ? mate[v] : -1);
     }
-    for (int32_t i = 0; fails && !mpk_failed(status) && i < n; i++) fails[i] = state[i] == FAILED;
-    mpki_release(ctx, pivot);
-    mpki_release(ctx, state);
+    for (int32_t i = 0; fails && !mpk_failed(status) && i < n; i++)
+        fails[i] = pivots.state[i] == FAILED;
+    for (int32_t i = 0; until && !mpk_failed(status) && i < n; i++)
+        if (pivots.state[i] == FAILED && until[i] < 0) until[i] = n;
+    mpki_pivots_end(ctx, &pivots);
     return status;
 }

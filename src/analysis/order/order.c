@@ -191,6 +191,18 @@ static mpk_status order_graph(mpk_context *ctx, const mpki_graph *graph, mpk_ord
     return status;
 }
 
+mpk_status mpki_order_waiting(mpk_context *ctx, const mpki_graph *graph, mpki_pivots *pivots,
+                              double flops, int32_t *perm, bool *done) {
+    prepared p;
+    mpk_status status = prepare(ctx, graph, MPK_ORDERING_AMD, &p);
+    *done = true;
+    if (mpk_failed(status)) return status;
+    if (p.bare->n > 0) status = mpki_order_wait(ctx, p.bare, p.keep, pivots, flops, p.perm, done);
+    if (!mpk_failed(status) && *done) status = finish(ctx, &p, p.perm, perm);
+    prepared_free(ctx, &p);
+    return status;
+}
+
 mpk_status mpki_dissect(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t leaf,
                         int threads, int32_t *perm) {
     return order_graph(ctx, graph, MPK_ORDERING_ND, seed, leaf, threads, perm);

@@ -6,6 +6,7 @@
 #include "../../core/pool.h"
 #include "../analysis.h"
 #include "../symbolic/symbolic.h"
+#include "../weakness.h"
 
 /** Approximate minimum degree: SuiteSparse AMD (Amestoy, Davis & Duff 1996, 2004). used_up: graph->adj has
  *  room for so many indices, mpki_amd_room(), and need not be kept: it works there. */
@@ -18,6 +19,14 @@ int64_t mpki_amd_room(const mpki_graph *graph);
 bool mpki_camd_takes(const mpki_graph *graph);
 mpk_status mpki_order_camd(mpk_context *ctx, const mpki_graph *graph, const int32_t *late,
                            int32_t *perm);
+/** Approximate minimum degree, ours; with pivots that are tested a vertex whose pivot would not hold at its
+ *  turn waits until a neighbour has been eliminated.
+ *  keep   [in]    the column of each vertex; NULL: the same
+ *  pivots [inout] begun; NULL: none is tested, and no vertex waits
+ *  flops  [in]    of a factorization; it gives up where the order would take more
+ *  done   [out]   it did not */
+mpk_status mpki_order_wait(mpk_context *ctx, const mpki_graph *graph, const int32_t *keep,
+                           mpki_pivots *pivots, double flops, int32_t *perm, bool *done);
 /** Nested dissection: METIS 5 (Karypis & Kumar 1998). */
 mpk_status mpki_order_metis(mpk_context *ctx, const mpki_graph *graph, int64_t seed, int32_t *perm);
 /** Nested dissection: SCOTCH 7 (Pellegrini & Roman 1996). */
@@ -100,6 +109,10 @@ mpk_status mpki_dissection_end(mpk_context *ctx, mpki_dissection **begun, int32_
 /** Begun by up to so many threads, and its run is over. */
 mpk_status mpki_dissection_run(mpk_context *ctx, const mpki_graph *graph, int64_t seed,
                                mpki_nd_leaves leaves, int threads, mpki_dissection **begun);
+
+/** The order of a whole graph, of columns, by mpki_order_wait(). */
+mpk_status mpki_order_waiting(mpk_context *ctx, const mpki_graph *graph, mpki_pivots *pivots,
+                              double flops, int32_t *perm, bool *done);
 
 /** Neither too small to gain by nested dissection, nor too large for its numbers. */
 static inline bool mpki_can_dissect(const mpki_graph *graph, bool device) {

@@ -46,6 +46,12 @@ typedef struct mpki_cost {
 double mpki_column_time(double w, double m, int threads);
 /** That of the order of a tree, with the guess of the time on so many threads. */
 mpki_cost mpki_etree_cost(const mpki_graph *graph, const mpki_etree *tree, int threads);
+/** What columns that come late add to that guess: they are rows of all fronts on the way to the column
+ *  that they are eliminated with.
+ *  until  [in]  of each vertex: that column's vertex, above it in the tree; n: none; -1: it is not late
+ *  late_s [out] seconds. MPK_OK | MPK_ERR_MEMORY */
+mpk_status mpki_etree_late(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
+                           const int32_t *until, int threads, double *late_s);
 /** mpki_order_cost() with the guess of the time on so many threads. */
 mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            int threads, mpki_cost *cost);

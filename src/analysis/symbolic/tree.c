@@ -457,6 +457,27 @@ mpki_cost mpki_etree_cost(const mpki_graph *graph, const mpki_etree *tree, int t
     return cost;
 }
 
+mpk_status mpki_etree_late(mpk_context *ctx, const mpki_graph *graph, const mpki_etree *tree,
+                           const int32_t *until, int threads, double *late_s) {
+    double *came = MPKI_ZNEW(ctx, STAGE, tree->n, double);
+    *late_s = 0;
+    if (!came) return mpki_failed(ctx);
+    for (int32_t v = 0; v < tree->n; v++) {
+        if (until[v] < 0) continue;
+        came[tree->iperm[v]]++;
+        const int32_t above = until[v] < tree->n ? tree->parent[tree->iperm[until[v]]] : -1;
+        if (above >= 0) came[above]--;
+    }
+    for (int32_t k = 0; k < tree->n; k++) {
+        const double w = graph->weight ? graph->weight[tree->perm[k]] : 1, m = tree->count[k] - w;
+        if (tree->parent[k] >= 0) came[tree->parent[k]] += came[k];
+        if (came[k] > 0)
+            *late_s += mpki_column_time(w, m + came[k], threads) - mpki_column_time(w, m, threads);
+    }
+    mpki_release(ctx, came);
+    return MPK_OK;
+}
+
 mpk_status mpki_order_time(mpk_context *ctx, const mpki_graph *graph, const int32_t *perm,
                            int threads, mpki_cost *cost) {
     mpki_etree tree;
