@@ -3,6 +3,7 @@
 #   METAPACK_ISAS   ALL (default), or a list of generic; avx2, avx512 (x86-64); neon, sve256 (64-bit Arm); and NATIVE: the
 #                   widest that this processor has
 # MPKI_ISA_NAMES [out]: the list; MPKI_ISAS [out]: the same for C, a bit each; MPKI_ISA_FLAGS_<name> [out]: the compiler's.
+# MPKI_ISA_NATIVE [out]: what NATIVE stands for, where that, or METAPACK_LIGHT, is asked for.
 set(METAPACK_ISAS ALL CACHE STRING "instruction sets of the kernels: ALL, or of generic;avx2;avx512 or generic;neon;sve256, NATIVE")
 set(known generic)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -19,14 +20,16 @@ set(MPKI_ISA_FLAGS_sve256 -DMPKI_SVE -ffp-contract=fast -march=armv8.2-a+sve -ms
 set(MPKI_ISA_NAMES ${METAPACK_ISAS})
 if(METAPACK_ISAS STREQUAL "ALL")
     set(MPKI_ISA_NAMES ${known})
-elseif(NATIVE IN_LIST MPKI_ISA_NAMES)
+endif()
+set(MPKI_ISA_NATIVE)
+if(NATIVE IN_LIST MPKI_ISA_NAMES OR METAPACK_LIGHT)
     try_run(level compiled ${CMAKE_CURRENT_BINARY_DIR}/isas ${CMAKE_CURRENT_SOURCE_DIR}/src/core/cpu_widest.c
             COMPILE_DEFINITIONS -DMPKI_CPU_WIDEST_MAIN)
     if(NOT compiled OR NOT level MATCHES "^[012]$")
-        message(FATAL_ERROR "METAPACK_ISAS=NATIVE: this processor could not be asked")
+        message(FATAL_ERROR "METAPACK_ISAS=NATIVE, METAPACK_LIGHT: this processor could not be asked")
     endif()
-    list(GET known ${level} native)
-    list(TRANSFORM MPKI_ISA_NAMES REPLACE "^NATIVE$" ${native})
+    list(GET known ${level} MPKI_ISA_NATIVE)
+    list(TRANSFORM MPKI_ISA_NAMES REPLACE "^NATIVE$" ${MPKI_ISA_NATIVE})
     list(REMOVE_DUPLICATES MPKI_ISA_NAMES)
 endif()
 set(MPKI_ISAS 0)

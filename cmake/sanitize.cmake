@@ -5,11 +5,19 @@
 #   - UBSan where bytes come from outside (MPKI_SANITIZE_WHOLLY), in double precision, and in complex double for what only
 #     complex numbers have. Single precision is the same lines with other lengths, and looked at by AddressSanitizer alone.
 #   - null, object-size: nowhere beside AddressSanitizer, which tells of these accesses.
-#   - alignment, pointer-overflow, two thirds of UBSan's time: double precision, and where bytes come from outside.
+#   - alignment, pointer-overflow, two thirds of UBSan's time: where bytes come from outside; with METAPACK_SANITIZE_ADDRESSES
+#     in all that is double precision, too.
 #   - the fuzzer's counters where its inputs go: elsewhere they tell it nothing, and slow all other tests down.
+# Compiled once, and not where the time of tests goes: not optimized (MPKI_SANITIZE_PLAINLY), in a third of the time.
+option(METAPACK_SANITIZE_ADDRESSES "UBSan's alignment and pointer-overflow in all of double precision: twice the time" OFF)
 set(MPKI_SANITIZE_WHOLLY "/src/(core|problem|report|batch|kernels)/|/borg/(arena|driver|files|ir_[a-z]*|lex|parse[a-z_]*)[.]c$")
 set(MPKI_SANITIZE_FUZZED "/src/(core|problem|report|factor)/|/src/[a-z]*[.]c$|/borg/")
-set(MPKI_SANITIZE_UNFUZZED "/borg/(interp|evaluate)[.]c$")
+# the interpreter, and loops over numbers and cycles
+set(MPKI_SANITIZE_UNFUZZED
+    "/borg/(interp|evaluate)[.]c$|/src/core/pool[.]c$|/src/(problem|factor)/[a-z_]*_t[.]c$|/sim/vector/(issue|lanes|memory|timing)[.]c$")
+set(MPKI_SANITIZE_PLAINLY
+    "/src/(analysis/((block|schedule|symbolic)/|[a-z_]*[.]c$)|batch/|changes/|dense/|engines/(accelerator|cuda)/|factor/|isai/|problem/|report/|solve/|systems/|[a-z_]*[.]c$)|/borg/(emit|spatial)/")
+set(MPKI_SANITIZE_QUICKLY "/src/(report/(png|raster|picture/canvas)|problem/(finite|given)|analysis/(analysis_check|block/cosine|symbolic/tree))[.]c$")
 if(METAPACK_SANITIZE)
     add_compile_options(-fsanitize=${METAPACK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
     add_link_options(-fsanitize=${METAPACK_SANITIZE})
@@ -31,10 +39,12 @@ endif()
 # Files that are compiled once, or once per precision: the library's, borgc's.
 function(metapack_sanitize_sources sources)
     foreach(file ${sources})
-        if(MPKI_UNDEFINED AND NOT file MATCHES "${MPKI_SANITIZE_WHOLLY}" AND NOT file MATCHES "_t[.]c$")
+        if(MPKI_UNDEFINED AND NOT file MATCHES "${MPKI_SANITIZE_WHOLLY}" AND
+                NOT (file MATCHES "_t[.]c$" AND METAPACK_SANITIZE_ADDRESSES))
             set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=alignment,pointer-overflow)
         endif()
-        if(METAPACK_SANITIZE AND file MATCHES "/src/engines/cuda/") # whose tests run without sanitizers
+        if(METAPACK_SANITIZE AND file MATCHES "${MPKI_SANITIZE_PLAINLY}" AND NOT file MATCHES "_t[.]c$" AND
+                NOT file MATCHES "${MPKI_SANITIZE_QUICKLY}")
             set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -O0)
         endif()
         if(METAPACK_FUZZ AND (NOT file MATCHES "${MPKI_SANITIZE_FUZZED}" OR file MATCHES "${MPKI_SANITIZE_UNFUZZED}"))
@@ -60,6 +70,9 @@ function(metapack_sanitize_kernels target precision)
     metapack_sanitize_precision(${target} ${precision})
     if(MPKI_UNDEFINED)
         target_compile_options(${target} PRIVATE ${MPKI_BY_CALLS})
+        if(NOT METAPACK_SANITIZE_ADDRESSES)
+            target_compile_options(${target} PRIVATE -fno-sanitize=alignment,pointer-overflow)
+        endif()
         # unrolled kernels take UBSan's checks a minute a file to compile
         foreach(name multiply block_multiply block_apply_many block_downdate block_solve)
             set_source_files_properties(src/kernels/${name}_k.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=undefined)

@@ -2,7 +2,7 @@
 # In a first run CTest does not know which tests take long: a long one that is started last leaves all processors but
 # one idle. NAME:COST, in seconds of one core or about.
 foreach(entry oracle_random:900 oracle_cases:800 matrices:1000 python:70 engines_cuda_multifrontal_plan:60 engines_cuda_triangular_solve:30 borg_emit:90 borg_emit_parts:100 borg_random:40 pipeline_memory_faults:40
-        batch_z:30 batch_c:30 batch_d:20 batch_s:20 kernels_cl_factor:30 engines_cuda_multifrontal_trouble:25 plugins_petsc_real_valgrind_krylov:30 data:30)
+        batch_z:30 batch_c:30 batch_d:20 batch_s:20 kernels_cl_factor:30 engines_cuda_multifrontal_trouble:25 data:30)
     string(REPLACE ":" ";" entry ${entry})
     list(GET entry 0 name)
     list(GET entry 1 cost)
@@ -33,11 +33,11 @@ endif()
 # left to tools/check-all: what the others of their kind cover, but for numbers
 set(MPKI_LEFT)
 if(METAPACK_SANITIZE)
-    set(MPKI_LEFT example_quadratic pipeline_scale)
+    set(MPKI_LEFT example_active_set example_quadratic pipeline_scale)
 endif()
 # single complex has the code of double complex, and its small tests run
 foreach(name ${MPKI_LEFT} systems_many kernels_block_factor_c kernels_block_operations_c engines_cpu_dense_methods_c engines_cpu_front_front_c
-        batch_c sim_synthesize_synthesize plugins_petsc_real_valgrind_saddle plugins_petsc_real_valgrind_factor plugins_petsc_complex_valgrind_factor)
+        batch_c sim_synthesize_synthesize plugins_petsc_real_valgrind_krylov plugins_petsc_real_valgrind_saddle plugins_petsc_real_valgrind_factor plugins_petsc_complex_valgrind_factor)
     if(TEST ${name})
         set_property(TEST ${name} APPEND PROPERTY LABELS long)
     endif()

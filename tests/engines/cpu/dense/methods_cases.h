@@ -117,9 +117,9 @@ static void test_families(void **unused) {
     static const int all[] = {0, 1, 2, 3, 31, 33, 64, 97, 150}, some[] = {0, 1, 2, 33, 97};
     const int *sizes = SLOW ? some : all; /* sanitizers look at the same lines with fewer */
     const char *wish = getenv("METAPACK_KERNEL_SIZES");
-    /* the largest takes three quarters of the time; single precision, the same lines, leaves it to
+    /* the largest takes three quarters of the time; what is not double, the same lines, leaves it to
      * test_larger() and to METAPACK_KERNEL_SIZES=all (tools/check-all) */
-    const int whole = sizeof(R) == 8 || (wish && !strcmp(wish, "all"));
+    const int whole = MPKI_PRECISION == 1 || (wish && !strcmp(wish, "all"));
     const size_t count = SLOW ? sizeof some / sizeof *some : sizeof all / sizeof *all - !whole;
     (void)unused;
     for (int family = 0; family < FAMILIES; family++)
