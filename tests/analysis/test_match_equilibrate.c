@@ -184,19 +184,19 @@ static void allocation_may_fail(void **state) {
     assert_int_equal(memory.held, 0);
 }
 
-/* Large ones are shared by threads: the same bits. */
-static void threads_share(void **state) {
-    (void)state;
-    enum { N = 20000, EACH = 60, THREADS = 18 };
+/* each: entries of a column */
+static void shared_by_threads(int each) {
+    enum { N = 20000, THREADS = 18 };
     mpk_context *own = NULL; /* it keeps its threads */
     assert_int_equal(mpk_context_create(NULL, &own), MPK_OK);
     mpki_context_set_cores(own, THREADS);
     int64_t *ap = calloc(N + 1, sizeof *ap), nnz = 0;
-    int32_t *ai = calloc((size_t)N * EACH, sizeof *ai);
-    double *ax = calloc((size_t)N * EACH, sizeof *ax), *s = calloc(2 * (size_t)N, sizeof *s);
+    int32_t *ai = calloc((size_t)N * (size_t)each, sizeof *ai);
+    double *ax = calloc((size_t)N * (size_t)each, sizeof *ax),
+           *s = calloc(2 * (size_t)N, sizeof *s);
     random_state = 5;
     for (int32_t j = 0; j < N; j++) {
-        for (int k = 0; k < EACH; k++) { /* duplicates do no harm */
+        for (int k = 0; k < each; k++) { /* duplicates do no harm */
             ai[nnz] = j + random_below(N - j);
             ax[nnz++] = pow(10, random_below(17) - 8);
         }
@@ -211,6 +211,14 @@ static void threads_share(void **state) {
     }
     mpk_context_destroy(&own);
     free(ap), free(ai), free(ax), free(s);
+}
+
+/* Large ones are shared by threads: the same bits, where each thread has columns of its own, and where few entries
+ * reach so many rows that several threads' columns are put together. */
+static void threads_share(void **state) {
+    (void)state;
+    shared_by_threads(60);
+    shared_by_threads(6);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

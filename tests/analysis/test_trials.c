@@ -45,6 +45,28 @@ static void test_side_by_side(void **state) {
     }
 }
 
+/* On a processor nobody begins a trial that others may find to be of no use: all pairs are tried where pivots fail
+ * after weak ones. Trials are the only tasks of an analysis by AMD. */
+static void test_wanted(void **state) {
+    (void)state;
+    static const int tasks[] = {0, 1, 2, 2};
+    mpki_context_set_cores(ctx, 6);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        mpk_problem *a = NULL;
+        mpk_analysis *an = NULL;
+        mpk_options o = options_of(MPK_ON_CPU, 6);
+        o.ordering = MPK_ORDERING_AMD;
+        assert_int_equal(mpk_problem_generate(ctx, cases[k], 1, &a), MPK_OK);
+        mpki_pool *pool = mpki_context_pool(ctx, 6, 1);
+        const int64_t before = mpki_pool_count(pool).pushes;
+        assert_int_equal(mpk_analyse(ctx, a, &o, &an), MPK_OK);
+        const int64_t pushed = mpki_pool_count(pool).pushes - before;
+        if (pushed != tasks[k]) fail_msg("%s: %d trials", cases[k], (int)pushed);
+        mpk_analysis_destroy(&an);
+        mpk_problem_destroy(&a);
+    }
+}
+
 /* Whichever allocation fails, of any trial and of the dissection beside them. */
 static void test_failing_memory(void **state) {
     (void)state;
@@ -144,6 +166,7 @@ static void test_each_entry(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_side_by_side, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wanted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_entry, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failing_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),

@@ -193,6 +193,30 @@ static void cut_columns(searching *s) {
     }
 }
 
+/* Each part clears and merges the rows that it reaches, and memory for them may be fresh: where they are many beside the
+ * entries, two neighbours become one part, but four are left. case10000 takes 1.5 ms on one core, 0.75 in four
+ * parts, 1.1 in sixteen. */
+static void join_parts(searching *s) {
+    enum { FEW = 7 };
+    for (;;) {
+        int64_t reached = 0;
+        for (int64_t k = 0; k < s->parts * s->blocks; k++) reached += s->reached[k];
+        if (s->parts < FEW || 3 * reached * BLOCK <= 2 * s->ap[s->n]) return;
+        const int parts = (s->parts + 1) / 2;
+        for (int p = 0; p < parts; p++) {
+            const int from = 2 * p, other = from + 1 < s->parts ? from + 1 : from;
+            const int32_t rows = s->rows[from] > s->rows[other] ? s->rows[from] : s->rows[other];
+            for (int64_t k = 0; k < s->blocks; k++)
+                s->reached[p * s->blocks + k] =
+                    s->reached[from * s->blocks + k] | s->reached[other * s->blocks + k];
+            s->cut[p] = s->cut[from];
+            s->rows[p] = rows;
+        }
+        s->parts = parts;
+        s->cut[parts] = s->n;
+    }
+}
+
 static void find_maxima(searching *s, mpki_pool *pool, int64_t items) {
     atomic_store(&s->even, true);
     atomic_store(&s->inside, true);
@@ -220,6 +244,7 @@ mpk_status mpki_equilibrate(mpk_context *ctx, int32_t n, const int64_t *ap, cons
     if (s.parts > 1 && !(s.reached = MPKI_ZNEW(ctx, "equilibrate", s.parts * s.blocks, char)))
         return mpki_failed(ctx);
     if (s.parts > 1) mpki_pool_for(pool, 0, s.parts, rows_item, &s);
+    if (s.parts > 1) join_parts(&s);
     for (int p = 0; s.parts > 1 && p < s.parts; p++) {
         s.at[p] = all - n - s.cut[p];
         all += s.rows[p] - s.cut[p];

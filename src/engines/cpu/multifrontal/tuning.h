@@ -50,9 +50,8 @@ enum {
     MPKI_SOLVE_SHARED = 1000000,
     /** the costs of workers.c: what a core does in a microsecond; what a front has to cost for each
      *  worker beyond the first, when it is factored and in a solve; the cost of a solve below which
-     *  one worker does it. By 22 matrices on 1 to 16 of 16 cores, where a wake takes about 10 us: a
-     *  factorization takes 1.05 times the best number's time in the mean (1.16 before; worst degen3_it16 1.16,
-     *  before 1.64), a solve 1.06 (1.17; optimal-control 5000 1.24, before 1.60) */
+     *  one worker does it. By 15 matrices on 1 to 16 of 16 cores, where a wake takes 7 us: the walk
+     *  takes 1.07 times the best number's time in the mean (worst 1.20), a solve 1.04 (1.13) */
     MPKI_COSTS_A_MICROSECOND = 6000,
     MPKI_SHARE_FACTOR = 4000000,
     MPKI_SHARE_SOLVE = 400000,
@@ -60,10 +59,10 @@ enum {
     /** of what a node costs in a solve, of one side or of eight, the part that its parent waits for */
     MPKI_CHILD_SOLVE = 70,
     MPKI_CHILD_SIDES = 150,
-    /** tasks for each worker into which a tree is cut to be factorized, and for solves: a task more costs
-     *  0.3 us of a solve, where stocfor3_it39 had 917 of them, 2 us each */
+    /** tasks for each worker into which a tree is cut to be factorized, and for solves: there workers
+     *  who want the next one wait for each other; zenios' 128 tasks took 16 workers 0.3 ms each way */
     MPKI_TASKS_FACTOR = 12,
-    MPKI_TASKS_SOLVE = 8,
+    MPKI_TASKS_SOLVE = 4,
     /** multiplications of a block of the selected inverse below which no worker helps with it */
     MPKI_INVERSE_SHARED = 2000000
 };

@@ -88,7 +88,7 @@ static double most_helpers(const plan *p) {
 static int useful(const plan *p, int most, double wake, double *time_s) {
     static const double LOSS = 0.05; /* of each worker's time */
     /* what a worker who is woken beside others adds to the time, in wakes; and all of them together */
-    static const double EACH = 0.7, ALL = 3;
+    static const double EACH = 1, ALL = 3;
     static const double RATE = 1e6 * MPKI_COSTS_A_MICROSECOND;
     const double helpers = most_helpers(p);
     double path = longest_path(p, 1);
@@ -121,7 +121,7 @@ static void plan_factor(plan *p) {
 static void plan_solve(plan *p, bool several) {
     const double child = several ? MPKI_CHILD_SIDES : MPKI_CHILD_SOLVE;
     p->share = MPKI_SHARE_SOLVE;
-    p->gain = 0.92;
+    p->gain = 0.95;
     p->beside = 0.1;
     p->walks = 2;
     p->all = 0;
