@@ -38,7 +38,6 @@ enum {
      *  entry of L is read once for all, where sixteen waited for memory (one core, an entry in the
      *  cache of nobody: 12 GFLOP/s of sixteen sides, 42 of 64) */
     MPKI_SIDES = 64,
-    MPKI_SIDES_ROWS_EACH = 128,
     MPKI_SIDES_COLUMNS_EACH = 8,
     /** numbers of right-hand sides from which on workers share what a node takes and leaves, and that
      *  one of them moves at a time */
