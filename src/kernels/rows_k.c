@@ -79,13 +79,29 @@ INLINE void strip(const int rows, int64_t depth, const left *l, int64_t i0, int6
     if (c < width) tile(rows, 1, 1, depth, l, i0, k0, x + c, width, y + c, (int)(width - c));
 }
 
+/* Columns of A lie far apart, and the lines of a strip would come from there one after the other: the CHUNK
+ * rows after those at work are asked for, a part with each strip, column by column. */
+enum { CHUNK = 64, CHUNK_PARTS = CHUNK / TILE };
+static void prefetch(int64_t i, int64_t k0, int64_t k1, const left *l) {
+    for (int64_t k = k0; k < k1; k++)
+        for (int line = 0; line < CHUNK * (int)sizeof(T); line += 64)
+            __builtin_prefetch((const char *)(l->a + i + k * l->along) + line, 0, 2);
+}
+
 static void product(int64_t rows, int64_t depth, const left *l, int nr, const T *x, T *y) {
     const int64_t width = (int64_t)nr * PARTS;
     for (int64_t k0 = 0; k0 < depth; k0 += DEPTH) {
         const int64_t d = depth - k0 < DEPTH ? depth - k0 : DEPTH;
         const R *xk = (const R *)(x + k0 * nr);
         int64_t i = 0;
-        for (; i + TILE <= rows; i += TILE) strip(TILE, d, l, i, k0, xk, width, (R *)(y + i * nr));
+        const int64_t chunks = l->down == 1 ? rows / CHUNK : 0;
+        for (; i + TILE <= rows; i += TILE) {
+            const int64_t next = i / CHUNK + 1, part = i % CHUNK / TILE;
+            if (next < chunks)
+                prefetch(next * CHUNK, k0 + d * part / CHUNK_PARTS,
+                         k0 + d * (part + 1) / CHUNK_PARTS, l);
+            strip(TILE, d, l, i, k0, xk, width, (R *)(y + i * nr));
+        }
         if (TILE > 4 && i + 4 <= rows) {
             strip(4, d, l, i, k0, xk, width, (R *)(y + i * nr));
             i += 4;

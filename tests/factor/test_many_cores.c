@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What many cores share inside a factorization: leaves by thousands below small fronts, passes over the
  * entries. The numbers, and the norms that errors are measured by, are the same for any number of them. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -171,6 +172,18 @@ static void test_sides(void **unused) {
                 }
                 assert_true(pushed[1] > pushed[0]);
                 assert_true(pushed[2] - pushed[1] == pushed[1] - pushed[0]);
+                /* of entries that are not finite the first is told, whoever has found which */
+                const double kept = b[41 * n * width + 3 * width];
+                b[41 * n * width + 3 * width] = NAN;
+                b[63 * n * width] = b[69 * n * width] = INFINITY;
+                assert_int_equal(mpk_solve(ctx, fac, SIDES, b, n, x[1], n, &o, NULL),
+                                 MPK_ERR_INPUT);
+                const char *said = NULL;
+                int64_t row = -1;
+                assert_int_equal(mpk_last_error(ctx, NULL, &row, &said), MPK_ERR_INPUT);
+                assert_int_equal(row, 3);
+                assert_non_null(strstr(said, "side 42 is not finite in row 4"));
+                b[41 * n * width + 3 * width] = kept;
             }
             mpk_factor_destroy(&fac);
         }

@@ -298,7 +298,7 @@ static void forward_sides(const mpki_direct_solver *z, mpki_pool *pool, int work
                          a + j1,
                          1,
                          ld,
-                         MPKI_SIDES_ROWS_EACH,
+                         rows_each(n - j1, pool),
                          0,
                          nr,
                          v + (int64_t)j0 * nr,

@@ -34,11 +34,10 @@ enum {
     MPKI_PANEL_ROWS_EACH = 512,
     MPKI_PANEL_COLUMNS_EACH = 32,
     MPKI_PANEL_COLUMNS_ENTRIES = 8192,
-    /** right-hand sides that go over the tree together, at most, and the same as above for them: each
-     *  entry of L is read once for all, where sixteen waited for memory (one core, an entry in the
-     *  cache of nobody: 12 GFLOP/s of sixteen sides, 42 of 64) */
+    /** right-hand sides that go over the tree together, at most: each entry of L is read once for all,
+     *  where sixteen waited for memory (one core, L in memory, forwards: 12 GFLOP/s of sixteen sides, 42 of
+     *  64); and columns of a panel that a worker takes at a time */
     MPKI_SIDES = 64,
-    MPKI_SIDES_ROWS_EACH = 128,
     MPKI_SIDES_COLUMNS_EACH = 8,
     /** numbers of right-hand sides from which on workers share what a node takes and leaves, and that
      *  one of them moves at a time */
