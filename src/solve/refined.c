@@ -197,8 +197,7 @@ mpk_status mpki_refine_on_host(const mpki_columns *c, mpki_found *found) {
     mpki_turned turned = {0};
     const bool more = has_kernel(c->fac) || mpki_lossy(c->fac) || c->options->condition == MPK_ON;
     mpk_status status = more ? mpki_solve_work_complete(c->ctx, &work) : MPK_OK;
-    if (!mpk_failed(status) && c->transposed)
-        status = mpki_solve_work_turn(c->ctx, &work, &turned);
+    if (!mpk_failed(status) && c->transposed) status = mpki_solve_work_turn(c->ctx, &work, &turned);
     if (has_kernel(c->fac)) work.kernel = &basis;
     if (!mpk_failed(status))
         status = mpki_apply(&work.m, MPK_PART_ALL, c->nrhs, c->b, c->ldb, c->x, c->ldx);
