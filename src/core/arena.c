@@ -74,8 +74,10 @@ static bool room(mpki_arena *arena, int64_t bytes) {
 /* Nothing more is taken from it, and pages after what was are given back. Others may still look whether there
  * is room, so its size stays. */
 static void close_chunk(mpki_arena *arena, mpki_chunk *chunk) {
+    enum { LITTLE = 1 << 20 }; /* of small factors it takes longer than it saves */
     const int64_t used = atomic_exchange(&chunk->used, chunk->size);
-    if (used >= chunk->has) return; /* it was, and there was no room for another one */
+    if (chunk->has - used < LITTLE)
+        return; /* or it was ended, and there was no room for another one */
     chunk->has = used;
     mpki_shrink(arena->ctx, chunk->base, used + ALIGN);
 }
