@@ -398,7 +398,7 @@ static mpk_status run_race(race *r, mpki_pool *pool, mpki_trial *best, mpki_pair
         const mpki_pairs wins = settle(r);
         *pairs = wins;
         mpki_trial *weak = &r->trial[MPKI_WEAK_PAIRS];
-        if (wins == MPKI_WEAK_PAIRS && r->runs[MPKI_ALL_PAIRS])
+        if (wins == MPKI_WEAK_PAIRS && r->tries)
             weak->bare_s = bare_time(rival(c, weak), weak, &r->trial[MPKI_NO_PAIRS]);
         *best = r->trial[wins];
         r->trial[wins] = (mpki_trial){0};

@@ -71,11 +71,15 @@ static bool room(mpki_arena *arena, int64_t bytes) {
     return false;
 }
 
-/* The chunk before the current one: nothing more is taken from it, and pages after what was are given back.
- * Others may still look whether there is room, so its size stays. */
+/* Nothing more is taken from it, and pages after what was are given back. Others may still look whether there
+ * is room, so its size stays. */
 static void close_chunk(mpki_arena *arena, mpki_chunk *chunk) {
-    chunk->has = atomic_exchange(&chunk->used, chunk->size);
-    mpki_shrink(arena->ctx, chunk->base, chunk->has + ALIGN);
+    enum { LITTLE = 1 << 20 }; /* of small factors it takes longer than it saves */
+    const int64_t used = atomic_exchange(&chunk->used, chunk->size);
+    if (chunk->has - used < LITTLE)
+        return; /* or it was ended, and there was no room for another one */
+    chunk->has = used;
+    mpki_shrink(arena->ctx, chunk->base, used + ALIGN);
 }
 
 void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
@@ -89,6 +93,7 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
                 return chunk->base + rounded(at, align_of(bytes));
         mpki_lock_take(&arena->lock);
         if (atomic_load(&arena->current) == chunk) {
+            close_chunk(arena, chunk);
             const int64_t least = mpki_arena_next(0, bytes);
             int64_t size = least > arena->step ? least : arena->step;
             mpki_chunk *more = room(arena, size) ? chunk_new(arena->ctx, size, chunk) : NULL;
@@ -97,7 +102,6 @@ void *mpki_arena_alloc(mpki_arena *arena, int64_t bytes) {
                 return NULL;
             }
             atomic_store(&arena->current, more);
-            close_chunk(arena, chunk);
         }
         mpki_lock_give(&arena->lock);
     }

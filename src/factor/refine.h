@@ -10,10 +10,11 @@
 /** Work space of a solve, shared by all its right-hand sides. */
 typedef struct mpki_solve_work {
     mpki_application m;
-    void *r, *b, *x;   /* n each: residual, copy of b, best x so far; r and b may be NULL, see below */
+    void *r, *b,
+        *x; /* n each: residual, copy of b, best x so far; r and b may be NULL, see below */
     const void *given; /* b where it is; NULL: the copy */
-    double *w;       /* n: |A| |x| + |b| */
-    double *sums;    /* of the residual: MPKI_RESIDUAL_WORK(scalar) * n */
+    double *w;         /* n: |A| |x| + |b| */
+    double *sums;      /* of the residual: MPKI_RESIDUAL_WORK(scalar) * n */
     mpki_system system;
     const double *scale; /* of its columns, and of the rows of a general matrix after them */
     mpki_quality last;   /* of the solution refined last */

@@ -156,8 +156,7 @@ static void test_each_entry(void **state) {
         assert_int_equal(mpk_analyse(ctx, a, &o, &an), MPK_OK);
         mpk_memory_usage(ctx, NULL, &peak);
         const double each = (double)(peak - before) / (double)view.nnz;
-        if (!(each < some[k].bytes))
-            fail_msg("%s: %.1f bytes for an entry", some[k].spec, each);
+        if (!(each < some[k].bytes)) fail_msg("%s: %.1f bytes for an entry", some[k].spec, each);
         mpk_analysis_destroy(&an);
         mpk_problem_destroy(&a);
     }

@@ -3,6 +3,7 @@
  * share a byte. */
 #include "support.h"
 
+#include "../sanitized.h"
 #include "core/arena.h"
 
 #include <pthread.h>
@@ -110,8 +111,41 @@ static void test_cut(void **unused) {
     mpk_context_destroy(&ctx);
 }
 
+/* A block that does not fit ends its chunk, of which what is not used is given back: once, and that there is
+ * no room for the block takes nothing from those that are there. */
+static void test_ends(void **unused) {
+    (void)unused;
+    enum { CHUNK = 4 << 20, BYTES = 1 << 20 };
+    mpk_context *ctx = NULL;
+    mpki_arena arena;
+    int64_t before, after;
+    assert_int_equal(mpk_context_create(NULL, &ctx), MPK_OK);
+    assert_int_equal(mpki_arena_init(ctx, CHUNK, CHUNK + BYTES, &arena), MPK_OK);
+    char *first = mpki_arena_alloc(&arena, BYTES);
+    assert_non_null(first);
+    memset(first, 3, BYTES);
+    mpk_memory_usage(ctx, &before, NULL);
+    for (int turn = 0; turn < 2; turn++) assert_null(mpki_arena_alloc(&arena, 2 * CHUNK));
+    mpki_clear_error(ctx);
+    assert_int_equal(mpki_arena_bytes(&arena), BYTES);
+    mpk_memory_usage(ctx, &after, NULL);
+    if (!TEST_SANITIZED) assert_true(after < before - 2 * BYTES);
+    for (int i = 0; i < BYTES; i++) assert_int_equal(first[i], 3);
+    mpki_arena_reset(&arena); /* and it is as large as it is from then on */
+    first = mpki_arena_alloc(&arena, BYTES);
+    char *second = mpki_arena_alloc(&arena, BYTES);
+    assert_true(first && second && (second < first || second >= first + BYTES));
+    memset(first, 4, BYTES);
+    memset(second, 5, BYTES);
+    for (int i = 0; i < BYTES; i++) assert_int_equal(first[i], 4);
+    mpki_arena_free(&arena);
+    mpk_memory_usage(ctx, &after, NULL);
+    assert_int_equal(after, 0);
+    mpk_context_destroy(&ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blocks_are_apart),
-                                       cmocka_unit_test(test_cut)};
+                                       cmocka_unit_test(test_cut), cmocka_unit_test(test_ends)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

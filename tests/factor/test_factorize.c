@@ -606,7 +606,8 @@ static void test_late_columns(void **state) {
             mpk_factor_info_get(fac, &found);
             assert_true(found.rejected > view.n / 2);
             if (!TEST_SANITIZED) /* else memory is the C library's, and not given back in part */
-                assert_true((double)found.bytes < (o.threads > 1 ? 1.6 : 1.3) * 8 * (double)found.nnz);
+                assert_true((double)found.bytes <
+                            (o.threads > 1 ? 1.6 : 1.3) * 8 * (double)found.nnz);
             double *d = calloc(2 * n, sizeof *d);
             assert_int_equal(mpk_get(ctx, fac, MPK_GET_D, d, 2 * n * sizeof *d), MPK_OK);
             if (first) assert_memory_equal(first, d, 2 * n * sizeof *d);

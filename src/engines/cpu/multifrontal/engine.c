@@ -79,7 +79,6 @@ static mpk_status find_numbers(mpki_direct *f, const void *ax, void **sax, int64
                           rules->memory_limit);
     status = MPKI_DISPATCH(tree->scalar, walk)(f, ax, *sax, rules, stop, result);
     if (several) mpki_memory_bound(f->ctx, 0, 0);
-    mpki_walk_memory_lend(f->ctx, tree, &f->memory);
     if (f->kept && !mpk_failed(status) && !result->runaway)
         mpki_kept_settle(f->kept, f->ctx, tree, sax, rules, mpki_arena_bytes(&f->arena), result);
     return status;

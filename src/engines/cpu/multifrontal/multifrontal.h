@@ -69,7 +69,7 @@ typedef struct mpki_walk_memory {
     mpki_tasks tasks;   /* for these workers, with the heaviest of its children for each */
     mpki_tasks sweeps;  /* for those of a solve */
     _Atomic int32_t *waits;   /* tasks.count */
-    void **contribution;      /* nsuper; NULL between walks over many columns, and so the next two: */
+    void **contribution;      /* nsuper */
     void **space;             /* workers: work space for blocks (engines/cpu/front/front.h) */
     void **runs;              /* workers: a child's rows, as runs */
     mpki_small_blocks *small; /* workers: of small contributions; empty between walks */
@@ -131,8 +131,6 @@ static inline bool mpki_direct_low(const mpki_tree_view *tree) {
 /** Work space of a factorization, and the order of the sweeps: f->memory, unless it is left from
  *  the last one. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_walk_memory_make(mpki_direct *f, int threads);
-/** After a walk: what only walks work in is there for others until the next one. */
-void mpki_walk_memory_lend(mpk_context *ctx, const mpki_tree_view *tree, mpki_walk_memory *m);
 void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m);
 /** The slots of mpki_direct_engine. */
 void mpki_direct_save(const mpki_direct *f, mpki_archive *to);

@@ -383,7 +383,7 @@ static mpk_status leave(walk *z, int32_t s, int worker) {
     mpki_node *node = &z->f->node[s];
     T **all = atomic_load(&z->lent), *lent = all ? all[s] : NULL, *rest = NULL;
     const bool some = node->nelim < node->w;
-    if (!some && !lent) return MPK_OK;
+    if (!lent && rest_bytes(node) < MPKI_LEFT) return MPK_OK;
     const int64_t panels = mpki_trapezoid(node->nrows, node->nelim) * (int64_t)sizeof(T);
     const int64_t had = mpki_node_bytes(node, sizeof(T));
     const int64_t numbers = had - ((char *)node->d - (char *)node->a);

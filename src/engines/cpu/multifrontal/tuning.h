@@ -18,6 +18,8 @@ enum {
     /** bytes of late columns in a front from which on its memory is lent, since what the arena has for it
      *  would be too little or stay unused after it */
     MPKI_LENT = 1 << 18,
+    /** bytes of columns that a front leaves to its parent from which on they wait apart */
+    MPKI_LEFT = 1 << 12,
     /** rows of a child for each run of them, in the mean, from which on they are added run by run */
     MPKI_RUN_WORTH = 8,
     /** rows of a child from which on its runs are looked for at all */

@@ -5,27 +5,16 @@
 
 static const char STAGE[] = "factorize";
 
-/* Without what it is in a walk alone. */
-static void free_space(mpk_context *ctx, mpki_walk_memory *m) {
+void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
     for (int t = 0; t < m->workers; t++) {
         if (m->space) mpki_release(ctx, m->space[t]);
         if (m->runs) mpki_release(ctx, m->runs[t]);
+        if (m->small) mpki_small_free(&m->small[t]);
     }
+    mpki_release(ctx, m->small);
     mpki_release(ctx, m->space);
     mpki_release(ctx, m->runs);
     mpki_release(ctx, m->contribution);
-    m->space = m->runs = m->contribution = NULL;
-}
-
-void mpki_walk_memory_lend(mpk_context *ctx, const mpki_tree_view *tree, mpki_walk_memory *m) {
-    enum { COLUMNS = 4096 }; /* smaller ones would take as long as what asks for them again */
-    if (tree->n >= COLUMNS) free_space(ctx, m);
-}
-
-void mpki_walk_memory_free(mpk_context *ctx, mpki_walk_memory *m) {
-    for (int t = 0; m->small && t < m->workers; t++) mpki_small_free(&m->small[t]);
-    free_space(ctx, m);
-    mpki_release(ctx, m->small);
     mpki_release(ctx, (void *)m->waits);
     mpki_tasks_free(ctx, &m->tasks);
     mpki_tasks_free(ctx, &m->sweeps);
@@ -42,19 +31,6 @@ static mpk_status make_tasks(mpk_context *ctx, const mpki_tree_view *tree, int w
     return status;
 }
 
-static mpk_status make_space(mpk_context *ctx, const mpki_tree_view *tree, mpki_walk_memory *m) {
-    const int64_t space = MPKI_DISPATCH(tree->scalar, walk_space)((int64_t)tree->n + tree->outer);
-    m->contribution = MPKI_ZNEW(ctx, STAGE, tree->nsuper + 1, void *);
-    m->space = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
-    m->runs = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
-    for (int t = 0; m->space && m->runs && t < m->workers; t++) {
-        m->space[t] = mpki_alloc(ctx, STAGE, space, mpk_scalar_size(tree->scalar));
-        m->runs[t] = MPKI_NEW(ctx, STAGE, tree->max_front + 1, mpki_run);
-    }
-    if (mpk_failed(mpki_failed(ctx))) free_space(ctx, m);
-    return mpki_failed(ctx);
-}
-
 mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     mpk_context *ctx = f->ctx;
     const mpki_tree_view *tree = &f->tree;
@@ -62,9 +38,8 @@ mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     const bool known = m->threads == threads && m->workers > 0;
     mpki_useful useful = known ? m->useful : mpki_useful_workers(ctx, tree, threads);
     if (!known) f->pace = (mpki_pace){0};
-    const int wanted = f->pace.workers ? f->pace.workers : useful.factor;
-    const int workers = f->most > 0 && f->most < wanted ? f->most : wanted;
-    if (known && m->workers == workers) return m->contribution ? MPK_OK : make_space(ctx, tree, m);
+    const int workers = f->pace.workers ? f->pace.workers : useful.factor;
+    if (known && m->workers == workers) return MPK_OK;
     mpki_walk_memory_free(ctx, m);
     int64_t before, after;
     mpk_memory_usage(ctx, &before, NULL);
@@ -73,10 +48,17 @@ mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     m->useful = useful;
     m->workers = workers;
     m->waits = mpki_alloc(ctx, STAGE, m->tasks.count + 1, sizeof *m->waits);
+    m->contribution = MPKI_ZNEW(ctx, STAGE, tree->nsuper + 1, void *);
+    m->space = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
+    m->runs = MPKI_ZNEW(ctx, STAGE, m->workers, void *);
     m->small = MPKI_ZNEW(ctx, STAGE, m->workers, mpki_small_blocks);
-    for (int t = 0; m->small && t < m->workers; t++)
-        m->small[t] = (mpki_small_blocks){.ctx = ctx, .stage = STAGE};
-    (void)make_space(ctx, tree, m);
+    for (int t = 0; m->space && m->runs && t < m->workers; t++) {
+        m->space[t] = mpki_alloc(
+            ctx, STAGE, MPKI_DISPATCH(tree->scalar, walk_space)((int64_t)tree->n + tree->outer),
+            mpk_scalar_size(tree->scalar));
+        m->runs[t] = MPKI_NEW(ctx, STAGE, tree->max_front + 1, mpki_run);
+        if (m->small) m->small[t] = (mpki_small_blocks){.ctx = ctx, .stage = STAGE};
+    }
     mpk_memory_usage(ctx, &after, NULL);
     m->bytes = after - before;
     if (mpk_failed(mpki_failed(ctx))) mpki_walk_memory_free(ctx, m);

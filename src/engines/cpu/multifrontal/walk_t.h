@@ -65,8 +65,7 @@ typedef struct FN(node_kind) {
     mpk_status (*storage)(walk *z, mpki_node *node, int64_t *room, mpki_pool *pool, int worker);
     /** Entries of A, delayed columns, and the children's contributions as far as they come into the
      *  fully summed part. */
-    void (*assemble)(walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool,
-                     int worker);
+    void (*assemble)(walk *z, int32_t s, int32_t own, int32_t delayed, mpki_pool *pool, int worker);
     /** Eliminate; node->nelim [out]. c := what the pivots leave of the rows below, unless c is NULL.
      *  As front_factor(). */
     mpk_status (*eliminate)(walk *z, int32_t s, T *c, mpki_pool *pool, int worker,
