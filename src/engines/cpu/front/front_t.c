@@ -34,10 +34,16 @@ void FN(front_work_set)(FN(front_work) * work, int64_t n, T *memory) {
 static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * work,
                  mpki_pool *pool, int worker, int32_t tile, int64_t *rejected);
 
+/* Of few numbers, for which memcpy() takes longer. */
+static inline void copy(int32_t count, const T *restrict from, T *restrict to) {
+    for (int32_t i = 0; i < count; i++) to[i] = from[i];
+}
+
 /* Factor a tile of b <= 32 columns at p in place. Returns the columns eliminated. */
 static int32_t factor_tile(FN(front) * f, const FN(front_rules) * rules, int64_t p, int32_t b,
                            int32_t *perm) {
     T s[MPKI_TILE * MPKI_TILE] __attribute__((aligned(64)));
+    const int32_t whole = (b + 15) & ~15; /* vectors of any width end there */
     for (int32_t j = 0; j < b; j++) {
         const T *col = at(f, p + j, p + j);
         T *sj = s + j * MPKI_TILE;
@@ -46,12 +52,11 @@ static int32_t factor_tile(FN(front) * f, const FN(front_rules) * rules, int64_t
             sj[i] = col[i - j];
             s[j + i * MPKI_TILE] = conj_if(rules->hermitian, col[i - j]);
         }
-        for (int32_t i = b; i < MPKI_TILE; i++) sj[i] = t_make(0, 0);
+        for (int32_t i = b; i < whole; i++) sj[i] = t_make(0, 0);
     }
     const R least = rules->small > rules->noise ? rules->small : rules->noise;
     int32_t np = rules->k->tile(b, s, perm, f->d + 2 * p, f->dinv + 2 * p, rules->hermitian, least);
-    for (int32_t j = 0; j < b; j++)
-        memcpy(at(f, p + j, p + j), s + j + j * MPKI_TILE, (size_t)(b - j) * sizeof(T));
+    for (int32_t j = 0; j < b; j++) copy(b - j, s + j + j * MPKI_TILE, at(f, p + j, p + j));
     return np;
 }
 
@@ -290,8 +295,7 @@ static void pass(FN(front) * f, const FN(front_rules) * rules, FN(front_work) * 
             if (look_ahead && p + b < end && p > base) b2 = width(p + b, end, tile);
 
             for (int32_t j = 0; j < b; j++)
-                memcpy(work->backup + j + (int64_t)j * b, at(f, p + j, p + j),
-                       (size_t)(b - j) * sizeof(T));
+                copy(b - j, at(f, p + j, p + j), work->backup + j + (int64_t)j * b);
             ahead s0 = {
                 f,    rules, work - (pool ? worker : 0), p, p + b, end, base, 0, 0, b, b2, 0,
                 perm, {0}};
