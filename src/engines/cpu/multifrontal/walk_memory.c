@@ -38,7 +38,8 @@ mpk_status mpki_walk_memory_make(mpki_direct *f, int threads) {
     const bool known = m->threads == threads && m->workers > 0;
     mpki_useful useful = known ? m->useful : mpki_useful_workers(ctx, tree, threads);
     if (!known) f->pace = (mpki_pace){0};
-    const int workers = f->pace.workers ? f->pace.workers : useful.factor;
+    const int wanted = f->pace.workers ? f->pace.workers : useful.factor;
+    const int workers = f->most > 0 && f->most < wanted ? f->most : wanted;
     if (known && m->workers == workers) return MPK_OK;
     mpki_walk_memory_free(ctx, m);
     int64_t before, after;
