@@ -600,7 +600,10 @@ static mpk_status look(verdict *v) {
 /* What a verdict may cost: half of a factorization; of the first one, which has an analysis before
  * it, twice. Some vectors of a small matrix cost nothing that could be seen, of the smallest a call. */
 static double allowed(const mpk_factor *fac, bool is_new) {
-    const double times = fac->known.shown ? 1 : 0.5; /* or a vector that there is would be missed */
+    const mpki_rank_memory *known = &fac->known;
+    /* or a vector that there is would be missed; but more zero pivots are none of an older kernel's */
+    const bool alike = known->shown && fac->info.inertia.zero <= known->zeros + known->weak;
+    const double times = alike ? 1 : 0.5;
     return is_new ? fmax(2 * mpki_effort_of_factor(fac), 2e6)
                   : fmax(times * mpki_effort_of_factor(fac), 2e4);
 }
