@@ -22,9 +22,9 @@ static const double HARMLESS = 0.05;
  * column are tried, too, and taken if the cost grows at most by the factor DEARER. */
 static const double MANY = 0.1, DEARER = 1.05;
 /* An order without pairs, by our own minimum degree, is taken if by the guess it takes at most this share of
- * what the one with pairs does. Late columns are counted so often: they are more than the guess has, and the
+ * what the one with pairs does, or that share of a dissection, whose tree more cores share better. Late columns are counted so often: they are more than the guess has, and the
  * share of columns that fail counts, too. */
-static const double BARE = 0.85, LATE = 3, RISK = 1.5;
+static const double BARE = 0.85, BARE_ND = 0.6, LATE = 3, RISK = 1.5;
 /* Vertices wait for pivots only if without it more columns than these fail. */
 static const double BARE_FEW = 0.01;
 /* It is looked for where what it may save in so many factorizations is as long as it takes, VERTEX and EDGE
@@ -470,6 +470,10 @@ mpk_status mpki_choose_pairs(mpki_chooser *c, mpki_trial *best) {
 
 /* ---- without pairs --------------------------------------------------------------------------- */
 
+static double most_of(const mpki_chooser *c) {
+    return c->choice->ordering == MPK_ORDERING_ND ? BARE_ND : BARE;
+}
+
 /* t->vertex_perm of the graph without pairs: its tree and what it costs, late columns included.
  * *fits [out]: less than `most` seconds before those */
 static mpk_status price(const mpki_chooser *c, double most, mpki_trial *t, bool *fits) {
@@ -508,7 +512,7 @@ static mpk_status by_degree(const mpki_chooser *c, bool waits, const mpki_trial 
         status = mpki_order_waiting(c->ctx, c->graph, waits ? &pivots : NULL, best->cost.flops,
                                     t->vertex_perm, fits);
     mpki_pivots_end(c->ctx, &pivots);
-    if (!mpk_failed(status) && *fits) status = price(c, BARE * best->cost.time_s, t, fits);
+    if (!mpk_failed(status) && *fits) status = price(c, most_of(c) * best->cost.time_s, t, fits);
     return status;
 }
 
@@ -517,10 +521,12 @@ static double share(const mpki_chooser *c, const mpki_trial *best, const mpki_tr
     return t->cost.time_s / best->cost.time_s + RISK * t->failing / c->problem->n;
 }
 
-/* Might there be a better one? */
+/* Might there be a better one? Columns of a singular matrix that depend on others fail in any order, which no
+ * guess tells. */
 static bool may_pay(const mpki_chooser *c, const mpki_trial *best) {
     const double takes = VERTEX * c->graph->n + EDGE * (double)c->graph->xadj[c->graph->n];
-    return best->map && best->bare_s > 0 && best->bare_s <= BARE * best->cost.time_s &&
+    return c->choice->rank == c->problem->n && best->map && best->bare_s > 0 &&
+           best->bare_s <= most_of(c) * best->cost.time_s &&
            PAYS * (best->cost.time_s - best->bare_s) >= takes;
 }
 
@@ -533,7 +539,7 @@ mpk_status mpki_choose_bare(const mpki_chooser *c, mpki_trial *best, bool *taken
     if (!mpk_failed(status) && fits[0] && t[0].failing > BARE_FEW * c->problem->n)
         status = by_degree(c, true, best, &t[1], &fits[1]);
     const int k = fits[1] && share(c, best, &t[1]) < share(c, best, &t[0]);
-    if (!mpk_failed(status) && fits[k] && share(c, best, &t[k]) <= BARE) {
+    if (!mpk_failed(status) && fits[k] && share(c, best, &t[k]) <= most_of(c)) {
         const mpki_trial swap = *best;
         *best = t[k];
         t[k] = swap;
