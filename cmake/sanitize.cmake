@@ -13,11 +13,12 @@ option(METAPACK_SANITIZE_ADDRESSES "UBSan's alignment and pointer-overflow in al
 set(MPKI_SANITIZE_WHOLLY "/src/(core|problem|report|batch|kernels)/|/borg/(arena|driver|files|ir_[a-z]*|lex|parse[a-z_]*)[.]c$")
 set(MPKI_SANITIZE_FUZZED "/src/(core|problem|report|factor)/|/src/[a-z]*[.]c$|/borg/")
 # the interpreter, and loops over numbers and cycles
-set(MPKI_SANITIZE_UNFUZZED
-    "/borg/(interp|evaluate)[.]c$|/src/core/pool[.]c$|/src/(problem|factor)/[a-z_]*_t[.]c$|/sim/vector/(issue|lanes|memory|timing)[.]c$")
-set(MPKI_SANITIZE_PLAINLY
-    "/src/(analysis/((block|schedule|symbolic)/|[a-z_]*[.]c$)|batch/|changes/|dense/|engines/(accelerator|cuda)/|factor/|isai/|problem/|report/|solve/|systems/|[a-z_]*[.]c$)|/borg/(emit|spatial)/")
-set(MPKI_SANITIZE_QUICKLY "/src/(report/(png|raster|picture/canvas)|problem/(finite|given)|analysis/(analysis_check|block/cosine|symbolic/tree))[.]c$")
+string(CONCAT MPKI_SANITIZE_UNFUZZED "/borg/(interp|evaluate)[.]c$|/src/core/pool[.]c$|"
+    "/src/(problem|factor)/[a-z_]*_t[.]c$|/sim/vector/(issue|lanes|memory|timing)[.]c$")
+string(CONCAT MPKI_SANITIZE_PLAINLY "/src/(analysis/((block|schedule|symbolic)/|[a-z_]*[.]c$)|batch/|changes/|dense/|"
+    "engines/(accelerator|cuda)/|factor/|isai/|problem/|report/|solve/|systems/|[a-z_]*[.]c$)|/borg/(emit|spatial)/")
+string(CONCAT MPKI_SANITIZE_QUICKLY "/src/(report/(png|raster|picture/canvas)|problem/(finite|given)|"
+    "analysis/(analysis_check|block/cosine|symbolic/tree))[.]c$")
 if(METAPACK_SANITIZE)
     add_compile_options(-fsanitize=${METAPACK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
     add_link_options(-fsanitize=${METAPACK_SANITIZE})
