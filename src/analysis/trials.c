@@ -524,8 +524,10 @@ static double share(const mpki_chooser *c, const mpki_trial *best, const mpki_tr
 /* Might there be a better one? Columns of a singular matrix that depend on others fail in any order, which no
  * guess tells. */
 static bool may_pay(const mpki_chooser *c, const mpki_trial *best) {
-    const double takes = VERTEX * c->graph->n + EDGE * (double)c->graph->xadj[c->graph->n];
-    return c->choice->rank == c->problem->n && best->map && best->bare_s > 0 &&
+    const int32_t n = c->problem->n;
+    const double takes =
+        VERTEX * n + EDGE * 2 * (double)c->choice->rows.ptr[n]; /* each edge has two ends */
+    return c->choice->rank == n && best->map && best->bare_s > 0 &&
            best->bare_s <= most_of(c) * best->cost.time_s &&
            PAYS * (best->cost.time_s - best->bare_s) >= takes;
 }
