@@ -29,6 +29,8 @@ static mpk_status make_lean(mpk_context *ctx, const mpk_factor *fac, mpki_solve_
     work->x = mpki_alloc(ctx, STAGE, n, mpk_scalar_size(an->scalar));
     work->w = MPKI_NEW(ctx, STAGE, n, double);
     work->sums = MPKI_NEW(ctx, STAGE, MPKI_RESIDUAL_WORK(an->scalar) * (int64_t)n, double);
+    if (an->scalar == MPK_S || an->scalar == MPK_C) /* sums are in double: no room for floats */
+        work->r = mpki_alloc(ctx, STAGE, n, mpk_scalar_size(an->scalar));
     work->system = mpki_system_of(ctx, fac);
     work->scale = fac->scale;
     if (mpk_failed(mpki_failed(ctx))) mpki_solve_work_free(ctx, work);

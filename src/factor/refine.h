@@ -62,8 +62,8 @@ typedef struct mpki_contraction {
 /** threads >= 1; columns: most right-hand sides solved at once. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_solve_work_make(mpk_context *ctx, const mpk_factor *fac, int threads,
                                 int32_t columns, mpki_solve_work *work);
-/** The same without r and b, for who refines one right-hand side that is given; and these, if they are not
- *  there, for who asks more. Returns MPK_OK | MPK_ERR_MEMORY. */
+/** The same without r (in double precision) and b, for who refines one right-hand side that is given; and these,
+ *  if they are not there, for who asks more. Returns MPK_OK | MPK_ERR_MEMORY. */
 mpk_status mpki_solve_work_lean(mpk_context *ctx, const mpk_factor *fac, int threads,
                                 int32_t columns, mpki_solve_work *work);
 mpk_status mpki_solve_work_complete(mpk_context *ctx, mpki_solve_work *work);

@@ -240,8 +240,10 @@ bool FN(refine)(mpki_solve_work *work, int steps, double accuracy, void *vx, mpk
     } else {
         const void *b = work->given ? work->given : work->b;
         mpki_refine_column one = {.b = b, .x = vx, .best = work->x, .w = work->w};
-        /* the residual where its sums were: each is there before the row is wanted that lies there */
-        FN(refine_together)(work, steps, accuracy, 1, false, &one, work->sums, info);
+        /* the residual where its sums were, numbers of the same type (mpki_solve_work_lean): each is there before the
+         * row is wanted that lies there */
+        void *const r = work->r ? work->r : work->sums;
+        FN(refine_together)(work, steps, accuracy, 1, false, &one, r, info);
         work->last = one.q;
         work->correction = one.correction;
     }
