@@ -191,7 +191,7 @@ static void test_no_room(void **unused) {
     mpk_options o = defaults();
     programme p = programme_new(2000, true);
     outcome r = go(&p, &o, NULL);
-    o.memory_limit = 2.0 * (double)r.analysis.peak_bytes;
+    o.memory_limit = 1.2 * (double)r.analysis.peak_bytes;
     r = go(&p, &o, NULL);
     assert_int_equal(r.factored, MPK_SINGULAR);
     assert_int_equal(r.factor.rank, MPK_RANK_STRUCTURAL);

@@ -441,7 +441,7 @@ static void test_large_kernel(void **unused) {
                     for (int64_t k = view.ap[j]; k < view.ap[j + 1]; k++)
                         ax[k] = ((const double *)view.ax)[k] * d[view.ai[k]] * d[j];
                 assert_int_equal(mpk_factorize_lower(ctx, an, ax, &o, &fac), MPK_SINGULAR);
-                expect_sums(fac, turn ? 1 : 0);
+                expect_sums(fac, turn ? SUMS / 16 : 0); /* some may pass for pivots */
                 mpk_factor_info_get(fac, &info);
                 assert_true(turn > 0 || info.stages == 1);
             }

@@ -100,7 +100,7 @@ static void test_costs(void **unused) {
     } cases[] = {
         {"singular/Erdos971.mtx.xz", TURNS, 4 * TURNS},                /* a core explains A */
         {"least_squares/NYPA_Maragal_2.mtx.xz", TURNS + 1, 4 * TURNS}, /* of another rank */
-        {"qp_kkt/cvxqp1_m.mtx.xz", TURNS + 4, 8 * TURNS}}; /* now zero, now at rounding */
+        {"qp_kkt/cvxqp1_m.mtx.xz", TURNS + 4, 10 * TURNS}}; /* now zero, now at rounding */
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char path[512];
         series s;
