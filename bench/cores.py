@@ -6,10 +6,9 @@
                    [--report bench/results/direct-cpu.md] [--only-write]
 
 On as many threads as there are cores, and on 1, 2, 4, 8 of them, `bench/cores` times the analysis, a refactorization, one
-right-hand side and 64 on twelve matrices; each peer does the same under `bench/driver.c`. PARDISO is run alone, with each of its
-settings on all cores and with the quickest one that is right (backward error at most 1e-14) on fewer. MUMPS and SSIDS take many
-times as long: their settings are tried on four threads, they are run side by side on cores of their own while they take less than
-all, and they solve for 64 sides on all cores alone. A refactorization is a second one with the same analysis for all. Then all matrices of the folder on one core and on all. What is most wanted comes first, and what the budget of
+right-hand side and 64 on twelve matrices; each peer does the same under `bench/driver.c`, with the quickest of its settings that
+is right (backward error at most 1e-14). PARDISO's are tried on all cores; MUMPS and SSIDS take many times as long, and theirs are
+tried on four. Peers that take fewer than all cores are run side by side, on cores of their own, and solve for one side alone. A refactorization is a second one with the same analysis for all. Then all matrices of the folder on one core and on all. What is most wanted comes first, and what the budget of
 seconds does not allow is left out, and told. Rows are kept as they come; --only-write makes the section of those that there are."""
 import argparse, concurrent.futures, datetime, glob, json, os, platform, subprocess, sys, tempfile, threading, time
 
@@ -96,9 +95,9 @@ class Measurements:
                        "hash": words[8], "flops": number(9), "64 sides": number(10), "peak_mb": number(11)})
 
     def peer(self, solver, name, raw, threads, setting, limit, cores=None):
-        """A row of a peer, or of its failure. Those run side by side take each step once, or for half a second, and sides on all cores."""
-        alone = solver in ALONE
-        sides = "64" if alone or cores is None else "0"
+        """A row of a peer, or of its failure. cores: it is run beside others, and takes each step once, or for half a second."""
+        alone = solver in ALONE and cores is None
+        sides = "64" if cores is None else "0"
         command = [direct.program(self.options.build, solver), raw, str(threads), setting, "2" if alone else "1",
                    str(limit / 8 if alone else 0.5), "wall", sides]
         for line in self.run(command, limit, direct.environment(self.options.build, solver, threads), cores):
@@ -202,25 +201,20 @@ def measure(m, most):
             if again and m.left() > 20:
                 m.ours(["shared/" + kind(f) for f in again], again, [1, most] * 3, options.short, min(30, m.left() - 10))
         smaller = [name for name in specs if name not in LARGE]
-        solvers = ["metapack", *(p for p in peers if p in ALONE)]
-        wanted = [(solver, name, t) for solver in solvers for t in sorted(fewer, key=[1, 4, 2, 8, 16].index) for name in smaller]
-        wanted += [(solver, name, t) for name, s in LARGE.items() if s <= 30 for t in reversed(fewer) for solver in solvers]
-        for solver, name, t in wanted:
-            if m.known(solver=solver, matrix=name, threads=t) or (solver != "metapack" and name in MODELLED):
+        wanted = [(name, t) for t in sorted(fewer, key=[1, 4, 2, 8, 16].index) for name in smaller]
+        wanted += [(name, t) for name, s in LARGE.items() if s <= 30 for t in reversed(fewer)]
+        for name, t in wanted:
+            if m.known(solver="metapack", matrix=name, threads=t):
                 continue
-            if m.left() < 4 + 4 * LONGER.get(solver, 1) * LARGE.get(name, 0) / t:
-                m.left_out.append(f"{TITLE.get(solver, solver)} {name} on {t} threads")
-            elif solver == "metapack":
-                m.ours([name], [specs[name]], [t], options.seconds, 60)
+            if m.left() < 4 + 4 * LARGE.get(name, 0) / t:
+                m.left_out.append(f"METAPACK {name} on {t} threads")
             else:
-                best = m.best_setting(solver, name, most)
-                if best and convert(name):
-                    m.peer(solver, name, raw[name], t, best["setting"], 40)
+                m.ours([name], [specs[name]], [t], options.seconds, 60)
         beside = [p for p in peers if p not in ALONE]
-        names = [n for n in specs if n not in MODELLED and n not in LARGE and beside and convert(n)]
+        names = [n for n in specs if n not in MODELLED and n not in LARGE and peers and convert(n)]
         tried = [(p, n, raw[n], min(TRIED_ON, most), s) for n in names for p in beside for s in SETTINGS[p]]
         m.side_by_side([j for j in tried if not m.known(solver=j[0], matrix=j[1], threads=j[3], setting=j[4])], 45)
-        chosen = {(p, n): m.best_setting(p, n, most) for n in names for p in beside}
+        chosen = {(p, n): m.best_setting(p, n, most) for n in names for p in peers}
         for t in sorted(fewer, reverse=True):
             m.side_by_side([(p, n, raw[n], t, best["setting"]) for (p, n), best in chosen.items()
                             if best and not m.known(solver=p, matrix=n, threads=t)], 60)
@@ -249,14 +243,12 @@ def write(m, most):
         right = [r for r in m.known(solver=solver, matrix=name, threads=t) if best and r.get("setting") == best["setting"] and "refactorize" in r]
         return min(right, key=lambda r: r["refactorize"], default=None)
 
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    text = [f"{datetime.date.today()}, {m.options.machine}, {memory:.0f} GiB; made by `bench/cores.py`. Milliseconds, the least of several; at",
+    text = [f"{datetime.date.today()}, {m.options.machine}; made by `bench/cores.py`. Milliseconds, the least of several; at",
             f"{' / '.join(map(str, counts))} threads. Each peer has the quickest of its settings that is right (backward error at most 1e-14 after at",
             "most two refinements): " + "; ".join(f"{TITLE[p]} {', '.join(SETTINGS[p])}" for p in solvers) + ". PARDISO's are tried on",
-            f"{most} threads (the first two for generated matrices, the first for nlpkkt), the others' on {TRIED_ON}. METAPACK and PARDISO are run",
-            "alone, MUMPS and SSIDS side by side on cores of their own where they take fewer than all; they take each step once or for half",
-            "a second. A refactorization is a second one with the same analysis for all. Memory is what analysis, factorization and solve",
-            f"take beyond the input, at their peak, on {most} threads.", ""]
+            f"{most} threads (the first two for generated matrices, the first for nlpkkt), the others' on {TRIED_ON}. Peers on fewer than {most} threads",
+            "are run side by side, on cores of their own, and take each step once or for half a second. A refactorization is a second one with",
+            f"the same analysis for all. Memory is what analysis, factorization and solve take beyond the input, at their peak, on {most} threads.", ""]
     for step in STEPS:
         rows, means = [], {(p, t): [] for p in solvers for t in counts}
         for name in names:
@@ -317,7 +309,8 @@ def main():
     p.add_argument("--seconds", type=float, default=0.25, help="of each step of the twelve, beyond three runs")
     p.add_argument("--short", type=float, default=0.01, help="the same of the other matrices; 0: without them")
     p.add_argument("--threads", type=int, default=0, help="how many are all; default: the cores")
-    p.add_argument("--machine", default=f"{platform.machine()}, {os.cpu_count()} cores")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    p.add_argument("--machine", default=f"{platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB")
     p.add_argument("--report", help="the page whose section is written")
     p.add_argument("--only-write", action="store_true")
     options = p.parse_args()

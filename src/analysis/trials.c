@@ -37,7 +37,10 @@ enum {
     /* columns from which a graph is dissected beside AMD for the processor, too: what smaller ones wait for
      * AMD is little, and most of them do not want a dissection */
     LARGE = 50000,
-    WORTH = 2000 /* columns from which threads are asked at all */
+    WORTH = 2000, /* columns from which threads are asked at all */
+    /* entries beside the diagonal in a column, up to which AMD of all pairs is begun with the others: it takes
+     * about as long as they do (case10000: 40 ms for 70 with 16 threads) */
+    THIN = 6
 };
 
 /* ---- a trial --------------------------------------------------------------------------------- */
@@ -374,8 +377,9 @@ static void trial_item(mpki_pool *pool, int worker, void *arg, int64_t item) {
     (void)settle(r);
 }
 
-/* All pairs, if they are to be tried now that the failing pivots of weak ones are known: nobody can stop
- * AMD, and who has begun it in vain waits for it (maros_r7_it03: 69 ms, where the others take 50). */
+/* All pairs, if they are to be tried now that the failing pivots of weak ones are known, and were not begun
+ * with these: nobody can stop AMD, and who has begun it in vain waits for it (maros_r7_it03: 69 ms, where the
+ * others take 50). */
 static void try_all(mpki_pool *pool, race *r) {
     const mpki_trial *weak = &r->trial[MPKI_WEAK_PAIRS];
     if (!r->tries || r->runs[MPKI_ALL_PAIRS] || rival(r->c, weak) != MPKI_ALL_PAIRS) return;
@@ -444,7 +448,8 @@ static mpk_status side_by_side(mpki_chooser *c, mpki_pool *pool, mpki_trial *bes
         return status;
     }
     r.runs[MPKI_WEAK_PAIRS] = r.tries = true;
-    r.runs[MPKI_ALL_PAIRS] = c->device;
+    r.runs[MPKI_ALL_PAIRS] =
+        c->device || c->choice->rows.ptr[c->problem->n] <= THIN * (int64_t)c->problem->n;
     r.runs[MPKI_NO_PAIRS] = paired(c, weak) > FEW * c->problem->n;
     for (mpki_pairs k = 0; k < MPKI_PAIRS; k++)
         r.dissects[k] =
