@@ -55,15 +55,30 @@ static void same_quantity(const pair *p, mpk_quantity what) {
     free(x), free(y);
 }
 
+/* What two factors of the same values tell alike, member by member: what lies between them is anything. */
+static void take_values(const mpk_factor_info *info, mpk_factor_info *values) {
+    memset(values, 0, sizeof *values);
+    values->inertia = info->inertia, values->nnz = info->nnz, values->flops = info->flops;
+    values->rejected = info->rejected, values->stages = info->stages;
+    values->two_by_two = info->two_by_two, values->perturbed = info->perturbed;
+    values->growth = info->growth, values->min_pivot = info->min_pivot;
+    values->max_front = info->max_front, values->rank = info->rank;
+    values->rank_bound = info->rank_bound, values->again = info->again;
+    values->asymmetry = info->asymmetry, values->precision = info->precision;
+    values->unfit = info->unfit, values->low_rank_tolerance = info->low_rank_tolerance;
+    values->low_rank_nnz = info->low_rank_nnz, values->low_rank_flops = info->low_rank_flops;
+    values->emulated = info->emulated;
+}
+
 static void same(const pair *p, mpk_factor_info *told) {
-    mpk_factor_info a, b;
+    static mpk_factor_info values[2];
+    mpk_factor_info a;
     mpk_factor_info_get(p->whole, &a);
-    mpk_factor_info_get(p->s.fac, &b);
-    *told = b;
-    assert_true(a.redone == 1 && a.kept_bytes == 0 && b.kept_bytes > 0);
-    a.bytes = a.peak_bytes = a.kept_bytes = a.untouched = 0, a.redone = a.time_s = 0, a.threads = 0;
-    b.bytes = b.peak_bytes = b.kept_bytes = b.untouched = 0, b.redone = b.time_s = 0, b.threads = 0;
-    assert_memory_equal(&a, &b, sizeof a);
+    mpk_factor_info_get(p->s.fac, told);
+    assert_true(a.redone == 1 && a.kept_bytes == 0 && told->kept_bytes > 0);
+    take_values(&a, &values[0]);
+    take_values(told, &values[1]);
+    assert_memory_equal(&values[0], &values[1], sizeof *values);
     same_quantity(p, MPK_GET_SCALE);
     same_quantity(p, MPK_GET_D);
     same_quantity(p, MPK_GET_PERM);
