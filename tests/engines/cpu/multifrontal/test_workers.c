@@ -503,7 +503,8 @@ static void test_limit_is_kept(void **unused) {
             assert_int_equal(mpk_factorize(ctx, an, NULL, &o, &fac), MPK_OK);
             const double held = resident(&before);
             mpk_factor_info_get(fac, &info);
-            if ((double)info.peak_bytes > 1.05 * limit + POOL || (!TEST_SANITIZED && held > limit))
+            /* a walk that one worker had to do again counts up to a tenth more */
+            if ((double)info.peak_bytes > 1.15 * limit + POOL || (!TEST_SANITIZED && held > limit))
                 fail_msg("%s, %d threads: limit %.0f, %lld counted, %.0f resident", specs[m],
                          threads, limit, (long long)info.peak_bytes, held);
             mpk_factor_destroy(&fac);
