@@ -26,7 +26,6 @@ GENERATED = {"nlpkkt 60": "nlpkkt 60", "nlpkkt 40": "nlpkkt 40", "helmholtz 3d 5
 FILES = ["cont-201", "case10000_goc_it01", "pilot87_it25", "boyd1"]
 MODELLED = {"optimal-control 5000, model_threads = 16": "optimal-control 5000"}  # PARDISO's row is that of the second
 LARGE = {"nlpkkt 60": 60, "nlpkkt 40": 20}  # seconds that one thread takes, at least: last, or not at all
-LONGER = {"pardiso": 1, "mumps_metis": 4, "ssids": 3}  # times that a peer takes as long on those
 TRIED_ON = 4  # threads on which the settings of those are tried that are run side by side
 ALONE = ("pardiso",)
 COUNTS = [1, 2, 4, 8, 16]
@@ -187,7 +186,7 @@ def measure(m, most):
                 for setting in SETTINGS[solver][:1 if name in LARGE else 2 if name in GENERATED else 4]:
                     if name in MODELLED or m.known(solver=solver, matrix=name, threads=most, setting=setting):
                         continue
-                    if m.left() < 4 + 4 * LONGER[solver] * LARGE.get(name, 0) / most:
+                    if m.left() < 4 + 4 * LARGE.get(name, 0) / most:
                         m.left_out.append(f"{TITLE[solver]} {name} on {most} threads")
                     elif convert(name):
                         m.peer(solver, name, raw[name], most, setting, 40)

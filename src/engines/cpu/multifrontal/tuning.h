@@ -51,8 +51,9 @@ enum {
     MPKI_SOLVE_SHARED = 1000000,
     /** the costs of workers.c: what a core does in a microsecond; what a front has to cost for each
      *  worker beyond the first, when it is factored and in a solve; the cost of a solve below which
-     *  one worker does it. By 15 matrices on 1 to 16 of 16 cores, where a wake takes 7 us: the walk
-     *  takes 1.07 times the best number's time in the mean (worst 1.20), a solve 1.04 (1.13) */
+     *  one worker does it. Fitted to 15 matrices on 1 to 16 of 16 cores, where a wake takes 7 us: on these
+     *  the rule predicts 1.07 times the best number's time for a walk in the mean (worst 1.20), 1.04 for a
+     *  solve (1.13). bench/threads.py measures others */
     MPKI_COSTS_A_MICROSECOND = 6000,
     MPKI_SHARE_FACTOR = 4000000,
     MPKI_SHARE_SOLVE = 400000,
